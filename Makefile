@@ -1,0 +1,60 @@
+# Two commands do everything on a fresh machine: make prove, and make test.
+
+VENV := .venv/bin
+SHELL := /bin/sh
+
+# The project's own binaries; those with a fault, in binaries/faults, are for the tests.
+BINARIES ?= $(sort $(wildcard binaries/*.so binaries/*/*.so))
+KERNELS ?= kernels
+PYTEST_ARGS ?=
+
+.PHONY: help setup setup-qemu prove test test-long lint format bench binaries lock \
+	fetch-kernels prove-kernels clean
+
+help: ## Print this list
+	@printf 'make TARGET [PYTHON=/path/to/python3.12]\n\n'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
+
+prove: setup ## Prove every property of the binaries that come with the project
+	$(VENV)/vdso-verify prove $(BINARIES)
+
+test: setup setup-qemu ## Run the tests
+	$(VENV)/python -m pytest $(PYTEST_ARGS)
+
+test-long: setup setup-qemu ## Run the campaigns that take minutes
+	$(VENV)/python -m pytest -m long $(PYTEST_ARGS)
+
+lint: setup ## Check style and types
+	$(VENV)/ruff check
+	$(VENV)/ruff format --check
+	$(VENV)/mypy
+
+format: setup ## Rewrite the sources in the project's style
+	$(VENV)/ruff check --fix
+	$(VENV)/ruff format
+
+bench: setup ## Measure the prover and write the table into README.md
+	$(VENV)/python scripts/bench.py
+
+binaries: setup ## Rebuild the project's own binaries
+	$(VENV)/python -m binaries.build
+
+fetch-kernels: setup ## Download the kernels that Debian ships now into kernels
+	$(VENV)/vdso-verify fetch debian --arch loong64 --arch ppc64el -o $(KERNELS)
+
+prove-kernels: setup ## Prove what fetch-kernels downloaded
+	$(VENV)/vdso-verify prove --json $(KERNELS)/verdicts.json $(KERNELS)/*.deb
+
+lock: setup ## Resolve the dependencies anew into requirements.lock
+	scripts/lock --upgrade
+
+clean: ## Remove what the other targets made, except .venv and downloaded kernels
+	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf *.egg-info
+	find binaries specs tests verify -name __pycache__ -type d -prune -exec rm -rf {} +
+
+setup: ## Make .venv from requirements.lock
+	@scripts/setup
+
+setup-qemu:
+	@scripts/setup-qemu
