@@ -1,0 +1,20 @@
+"""From any file a user has to an ELF vDSO."""
+
+from verify.image.elf import GETRANDOM_NAMES, Elf, Image, Relocation, Section, Segment, Symbol
+from verify.image.elfparse import parse_elf
+from verify.image.errors import InputError
+from verify.image.search import images_in, open_images
+
+__all__ = [
+    "GETRANDOM_NAMES",
+    "Elf",
+    "Image",
+    "InputError",
+    "Relocation",
+    "Section",
+    "Segment",
+    "Symbol",
+    "images_in",
+    "open_images",
+    "parse_elf",
+]

@@ -1,0 +1,104 @@
+"""Debian packages: the kernel image inside, read as a stream.
+
+A package is an `ar` archive (deb(5)): `debian-binary`, a control archive, and `data.tar`,
+compressed, with the files. Only that subset of `ar` is read: 60-byte headers, short names.
+"""
+
+import io
+import posixpath
+import tarfile
+from collections.abc import Iterator
+from typing import IO, cast
+
+from verify.image.compression import Budget, Buffer, recognise, stream
+from verify.image.errors import FormatError
+
+MAGIC = b"!<arch>\n"
+HEADER_SIZE = 60
+MEMBER_LIMIT = 16
+KERNEL_PREFIXES = ("vmlinuz", "vmlinux", "Image", "bzImage")
+KERNEL_LIMIT = 512 << 20
+
+
+class _Chunks(io.RawIOBase):
+    """A readable file over an iterator of byte strings."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._pending = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Return up to `size` bytes, empty only at the end."""
+        while not self._pending:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return b""
+            self._pending = memoryview(chunk)
+        taken = self._pending if size < 0 else self._pending[:size]
+        self._pending = self._pending[len(taken) :]
+        return bytes(taken)
+
+
+def _members(data: Buffer) -> Iterator[tuple[str, memoryview]]:
+    """Yield name and content of each member of an `ar` archive."""
+    position = len(MAGIC)
+    for _ in range(MEMBER_LIMIT):
+        if position >= len(data):
+            return
+        header = data[position : position + HEADER_SIZE]
+        digits = header[48:58].rstrip(b" ")
+        if len(header) < HEADER_SIZE or header[58:] != b"`\n" or not digits.isdigit():
+            raise FormatError("damaged Debian package (bad archive member header)")
+        start = position + HEADER_SIZE
+        end = start + int(digits)
+        if end > len(data):
+            raise FormatError("truncated Debian package")
+        yield header[:16].rstrip(b" /").decode("ascii", "replace"), memoryview(data)[start:end]
+        position = end + end % 2
+    raise FormatError("damaged Debian package (too many archive members)")
+
+
+def kernel(data: Buffer, budget: Budget) -> tuple[str, bytes]:
+    """Return where the first kernel image stands in the package `data`, and its bytes.
+
+    Raises `FormatError` for a damaged package and for one without a kernel.
+    """
+    for name, content in _members(data):
+        if not name.startswith("data.tar"):
+            continue
+        compression = recognise(content)
+        chunks = stream(compression, content, budget) if compression else iter([content.tobytes()])
+        found = _kernel_member(_Chunks(chunks))
+        if found is None:
+            raise FormatError(
+                "a Debian package without a kernel image; give a linux-binary or linux-image one"
+            )
+        return f"{name}: {found[0]}", found[1]
+    raise FormatError("damaged Debian package (no data archive)")
+
+
+def _kernel_member(archive: _Chunks) -> tuple[str, bytes] | None:
+    try:
+        with tarfile.open(fileobj=cast(IO[bytes], archive), mode="r|") as tar:
+            return _first_kernel(tar)
+    except FormatError:
+        raise
+    # Besides TarError, damaged headers make tarfile raise ValueError, OverflowError and others.
+    except Exception as error:  # noqa: BLE001
+        raise FormatError(f"damaged Debian package ({error})") from None
+
+
+def _first_kernel(tar: tarfile.TarFile) -> tuple[str, bytes] | None:
+    for member in tar:
+        if member.isreg() and posixpath.basename(member.name).startswith(KERNEL_PREFIXES):
+            if member.size > KERNEL_LIMIT:
+                raise FormatError(f"the kernel image inside has {member.size} bytes")
+            file = tar.extractfile(member)
+            content = file.read() if file else b""
+            if len(content) != member.size:
+                raise FormatError("truncated Debian package")
+            return posixpath.normpath(member.name), content
+    return None
