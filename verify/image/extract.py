@@ -1,0 +1,54 @@
+"""Writing the images found in a file, with a manifest."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from verify.image.elf import Image
+from verify.image.errors import InputError
+from verify.image.files import replace_file
+
+MANIFEST = "manifest.json"
+SUFFIXES = {"shared": ".so", "executable": "", "relocatable": ".o"}
+
+
+def describe(image: Image) -> dict[str, Any]:
+    """Return what the manifest says about one image."""
+    return {
+        "file": image.name + SUFFIXES[image.elf.kind],
+        "size": len(image.data),
+        "sha256": image.sha256,
+        "source": list(image.path),
+        "machine": image.elf.machine,
+        "bits": image.elf.bits,
+        "byte_order": "little" if image.elf.little_endian else "big",
+        "build_id": image.elf.build_id,
+    }
+
+
+def extract_to(images: Sequence[Image], directory: Path) -> dict[str, Any]:
+    """Write each image and `MANIFEST` into `directory`, which is made; return the manifest.
+
+    Files of the same name are replaced, each in one step. Raises `InputError` when something
+    cannot be written; a directory made for this is then removed again.
+    """
+    manifest = {"images": [describe(image) for image in images]}
+    made = not directory.exists()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(str(directory), f"cannot be made ({error.strerror})") from None
+    written: list[Path] = []
+    try:
+        for image, entry in zip(images, manifest["images"], strict=True):
+            replace_file(directory / str(entry["file"]), image.data)
+            written.append(directory / str(entry["file"]))
+        replace_file(directory / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())
+    except InputError:
+        if made:
+            for path in written:
+                path.unlink(missing_ok=True)
+            directory.rmdir()
+        raise
+    return manifest
