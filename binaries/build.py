@@ -29,8 +29,8 @@ from binaries.products import Product, products
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-ROOT = Path(__file__).resolve().parent
-MANIFEST = "manifest.json"
+ROOT = Path(__file__).resolve().parents[1]
+MANIFEST = "binaries/manifest.json"
 FUNCTION = "__arch_chacha20_blocks_nostack"
 
 
@@ -123,9 +123,9 @@ def differences(files: Mapping[str, bytes]) -> list[str]:
     for name, data in files.items():
         path = ROOT / name
         if not path.exists():
-            found.append(f"binaries/{name}: missing; run `make binaries`")
+            found.append(f"{name}: missing; run `make binaries`")
         elif path.read_bytes() != data:
-            found.append(f"binaries/{name}: differs from what its sources build")
+            found.append(f"{name}: differs from what its sources build")
     return found
 
 
@@ -148,6 +148,8 @@ def main(arguments: list[str] | None = None) -> int:
     for name, data in files.items():
         (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
         (ROOT / name).write_bytes(data)
+    for product in wanted:
+        (ROOT / product.path).chmod(0o755)
     return 0
 
 

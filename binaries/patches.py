@@ -37,8 +37,8 @@ class Fault:
 
     @property
     def source(self) -> str:
-        """The program's source, relative to binaries/."""
-        return f"{self.architecture}/{self.base}.S"
+        """The program's source, relative to the top of the repository."""
+        return f"binaries/{self.architecture}/{self.base}.S"
 
 
 def load(directory: Path) -> tuple[Fault, ...]:

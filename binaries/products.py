@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from binaries.patches import Fault, load
+from binaries.patches import ARCHITECTURES, Fault, load
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-LINKER_SCRIPT = "vdso.lds"
+LINKER_SCRIPT = "binaries/vdso.lds"
 SHARED_FLAGS = (
     "-shared",
     "-nostdlib",
@@ -24,6 +24,35 @@ SHARED_FLAGS = (
     "-Wl,-z,max-page-size=4096",
 )
 STRIP_FLAGS = ("-s",)
+
+RUNNER_LINKER_SCRIPT = "binaries/runner/runner.lds"
+RUNNER_FLAGS = (
+    "-static",
+    "-nostdlib",
+    "-ffreestanding",
+    "-fno-builtin",
+    "-fno-pic",
+    "-fno-pie",
+    "-no-pie",
+    "-fno-sanitize=all",
+    "-fno-stack-protector",
+    "-fno-asynchronous-unwind-tables",
+    "-O2",
+    "-g0",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    f"-Wl,-T,{RUNNER_LINKER_SCRIPT}",
+    "-Wl,--build-id=none",
+    "-Wl,-z,norelro",
+    "-Wl,-z,max-page-size=4096",
+    *STRIP_FLAGS,
+)
+# The C part leaves the registers alone that only the assembly sets and reads.
+RUNNER_NO_VECTORS = {
+    "loongarch64": ("-mno-lsx", "-mno-lasx"),
+    "powerpc64le": ("-mno-altivec", "-mno-vsx", "-mno-power8-vector", "-mno-direct-move"),
+}
 
 STYLES = {
     "loongarch64/looped": (
@@ -47,7 +76,7 @@ STYLES = {
 
 @dataclass(frozen=True)
 class Product:
-    """One file to build. All paths are relative to binaries/.
+    """One file to build. All paths are relative to the top of the repository.
 
     `sources` are compiled, `inputs` are all files read; `unstripped` names the product with the
     same code and a symbol table, for files that hold the ChaCha20 function.
@@ -64,7 +93,7 @@ class Product:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """The command line, run in binaries/ or in a directory with the same inputs."""
+        """The command line, run at the top of the repository or of a tree with the same inputs."""
         target = ("-target", f"{self.architecture}-linux-gnu")
         zig = ("python", "-m", "ziglang", "cc")
         return (*zig, *target, *self.flags, "-o", self.path, *self.sources)
@@ -75,7 +104,7 @@ def shared_object(
 ) -> Product:
     """The vDSO-like shared object at `path` with the program's code, say loongarch64/looped."""
     architecture = program.split("/", maxsplit=1)[0]
-    sources = (f"{architecture}/getrandom.S", f"{program}.S")
+    sources = (f"binaries/{architecture}/getrandom.S", f"binaries/{program}.S")
     return Product(
         path=path,
         architecture=architecture,
@@ -83,19 +112,35 @@ def shared_object(
         inputs=(*sources, LINKER_SCRIPT),
         flags=(*SHARED_FLAGS, *(STRIP_FLAGS if strip else ())),
         description=STYLES[program],
-        unstripped=f"{program}.so" if strip else path,
+        unstripped=f"binaries/{program}.so" if strip else path,
         fault=fault,
     )
 
 
+def runner(architecture: str) -> Product:
+    """The program that runs code under QEMU; the package verify.qemu carries it."""
+    sources = ("binaries/runner/runner.c", f"binaries/runner/{architecture}.S")
+    header = f"{architecture}.h"
+    return Product(
+        path=f"verify/qemu/runners/{architecture}",
+        architecture=architecture,
+        sources=sources,
+        inputs=(*sources, f"binaries/runner/{header}", RUNNER_LINKER_SCRIPT),
+        flags=(*RUNNER_FLAGS, *RUNNER_NO_VECTORS[architecture], f'-DHEADER="{header}"'),
+        description="runs code from a given state and reports the state in which it stops",
+    )
+
+
 def products(root: Path) -> tuple[Product, ...]:
-    """Every file to build, in the order of the manifest; `root` is the directory binaries/."""
+    """Every file to build, in the order of the manifest; `root` is the top of the repository."""
     found = []
     for program in STYLES:
-        found.append(shared_object(program, f"{program}.so"))
-        found.append(shared_object(program, f"{program}.stripped.so", strip=True))
-    for fault in load(root / "faults"):
+        path = f"binaries/{program}"
+        found.append(shared_object(program, f"{path}.so"))
+        found.append(shared_object(program, f"{path}.stripped.so", strip=True))
+    for fault in load(root / "binaries" / "faults"):
         program = f"{fault.architecture}/{fault.base}"
-        path = f"faults/{fault.architecture}/{fault.name}.so"
+        path = f"binaries/faults/{fault.architecture}/{fault.name}.so"
         found.append(shared_object(program, path, fault=fault))
+    found += [runner(architecture) for architecture in ARCHITECTURES]
     return tuple(found)

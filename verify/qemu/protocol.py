@@ -1,0 +1,193 @@
+"""What is said to the runner and what it answers: see binaries/runner/runner.c for the format."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from verify.qemu.registers import PROGRAM_COUNTER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from verify.qemu.registers import Machine
+
+PAGE = 0x4000
+"""Code and data are mapped in whole pages of this size; no architecture here has larger ones."""
+
+LOWEST_ADDRESS = 0x1_0000
+HIGHEST_ADDRESS = 0x0F00_0000_0000
+"""Addresses from LOWEST_ADDRESS up to, not including, HIGHEST_ADDRESS may be mapped, ..."""
+
+EMULATOR_RANGE = (0x40_0000_0000, 0x50_0000_0000)
+"""... except for this range, where the emulator puts the runner's own stack."""
+
+RETURN_ADDRESS = 0x0F80_0000_0000
+"""The return address of the code under test; a case has ended when it gets there."""
+
+MAX_RANGES = 64
+
+
+class QemuError(Exception):
+    """QEMU or the runner could not do what was asked; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A state to start from. Every integer is unsigned.
+
+    `registers`: initial values by name (see `verify.qemu.registers`). The register of the return
+    address holds RETURN_ADDRESS unless given; all others not given are zero. The program counter
+    is not among them.
+    `memory`: (address, bytes) to write first. The pages of `memory` and `observe` are readable and
+    writable and otherwise zero; nothing else but the code is mapped.
+    `observe`: (address, size) of the memory to report at the end.
+    """
+
+    registers: Mapping[str, int]
+    memory: tuple[tuple[int, bytes], ...] = ()
+    observe: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The state at the end. Every integer is unsigned.
+
+    `registers`: all registers by name, and "pc", which is RETURN_ADDRESS after a return.
+    `memory`: one byte string for each range observed.
+    `signal`: None when the code returned, else the number of the Linux signal that stopped it;
+    SIGALRM when it ran out of time. Then "pc" is the address of the instruction.
+    `fault_address`: the address that the signal reports: the access of a SIGSEGV or SIGBUS, the
+    instruction of a SIGILL or SIGTRAP.
+    """
+
+    registers: Mapping[str, int]
+    memory: tuple[bytes, ...]
+    signal: int | None
+    fault_address: int | None
+
+
+SIGALRM = 14
+
+
+def pages(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The whole pages that the (address, size) ranges touch, as disjoint (start, end), ascending.
+
+    Raises QemuError for a range that cannot be mapped.
+    """
+    found: list[tuple[int, int]] = []
+    for address, size in sorted(ranges):
+        start, end = address // PAGE * PAGE, -(-(address + size) // PAGE) * PAGE
+        if size <= 0:
+            continue
+        low, high = EMULATOR_RANGE
+        if not LOWEST_ADDRESS <= address <= end <= HIGHEST_ADDRESS or (start < high and low < end):
+            raise QemuError(f"cannot map {size} bytes at {address:#x} under QEMU")
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((start, end))
+    return found
+
+
+def _word(*values: int) -> bytes:
+    return struct.pack(f"<{len(values)}Q", *values)
+
+
+def _count(ranges: Sequence[object]) -> bytes:
+    if len(ranges) > MAX_RANGES:
+        raise QemuError(
+            f"{len(ranges)} memory ranges in one case, at most {MAX_RANGES} are possible"
+        )
+    return _word(len(ranges))
+
+
+def _context(machine: Machine, entry: int, registers: Mapping[str, int]) -> bytes:
+    context = bytearray(machine.size)
+    values = {machine.return_address: RETURN_ADDRESS, **registers, PROGRAM_COUNTER: entry}
+    for name, value in values.items():
+        place = machine.places.get(name)
+        if place is None:
+            raise QemuError(f"{machine.name} has no register {name}")
+        if not 0 <= value < 1 << place.bits:
+            raise QemuError(f"{value:#x} does not fit the {place.bits} bits of {name}")
+        if value and name in machine.constant:
+            raise QemuError(f"{name} is always zero, it cannot be {value:#x}")
+        context[place.offset : place.end] = value.to_bytes(place.end - place.offset, "little")
+    return bytes(context)
+
+
+def _case(machine: Machine, entry: int, code: Sequence[tuple[int, int]], case: Case) -> bytes:
+    contents = [(address, len(data)) for address, data in case.memory]
+    data_pages = pages([*contents, *case.observe])
+    for start, end in data_pages:
+        if any(start < code_end and code_start < end for code_start, code_end in code):
+            raise QemuError(f"data at {start:#x} would share a page with code")
+    return b"".join(
+        (
+            _context(machine, entry, case.registers),
+            _count(data_pages),
+            *(_word(start, end - start) for start, end in data_pages),
+            _count(case.memory),
+            *(_word(address, len(data)) + data for address, data in case.memory),
+            _count(case.observe),
+            *(_word(address, size) for address, size in case.observe),
+        )
+    )
+
+
+def encode(
+    machine: Machine,
+    code: Sequence[tuple[int, bytes]],
+    entry: int,
+    cases: Sequence[Case],
+    timeout: float,
+) -> bytes:
+    """The request for a batch: code blobs as (address, bytes), entry point, cases, seconds a case.
+
+    Raises QemuError when something cannot be mapped or a register does not exist.
+    """
+    code_pages = pages((address, len(data)) for address, data in code)
+    request = [_count(code_pages)]
+    for start, end in code_pages:
+        image = bytearray(end - start)
+        for address, data in code:
+            if start <= address < end:
+                image[address - start : address - start + len(data)] = data
+        request += (_word(start, end - start), bytes(image))
+    request.append(_word(max(1, round(timeout * 1_000_000)), len(cases)))
+    request += (_case(machine, entry, code_pages, case) for case in cases)
+    return b"".join(request)
+
+
+def _outcome(machine: Machine, case: Case, answer: bytes, offset: int) -> tuple[Outcome, int]:
+    signal, fault_address = struct.unpack_from("<2Q", answer, offset)
+    offset += 16
+    context = answer[offset : offset + machine.size]
+    offset += machine.size
+    memory = []
+    for _, size in case.observe:
+        memory.append(answer[offset : offset + size])
+        offset += size
+    registers = {
+        name: int.from_bytes(context[place.offset : place.end], "little")
+        for name, place in machine.places.items()
+    }
+    has_address = signal not in {0, SIGALRM}
+    outcome = Outcome(
+        registers, tuple(memory), signal or None, fault_address if has_address else None
+    )
+    return outcome, offset
+
+
+def decode(machine: Machine, cases: Sequence[Case], answer: bytes) -> list[Outcome]:
+    """The outcomes of a batch from the runner's answer; raises QemuError if it is not complete."""
+    outcomes = []
+    offset = 0
+    for case in cases:
+        outcome, offset = _outcome(machine, case, answer, offset)
+        outcomes.append(outcome)
+    if offset != len(answer):
+        raise QemuError(f"the runner answered {len(answer)} bytes instead of {offset}")
+    return outcomes
