@@ -4,7 +4,7 @@ VENV := .venv/bin
 SHELL := /bin/sh
 
 # The project's own binaries; those with a fault, in binaries/faults, are for the tests.
-BINARIES ?= $(sort $(wildcard binaries/*.so binaries/*/*.so))
+BINARIES ?= $(sort $(filter-out binaries/faults/%,$(wildcard binaries/*/*.so)))
 KERNELS ?= kernels
 PYTEST_ARGS ?=
 
