@@ -3,6 +3,7 @@
 from verify.image.elf import GETRANDOM_NAMES, Elf, Image, Relocation, Section, Segment, Symbol
 from verify.image.elfparse import parse_elf
 from verify.image.errors import InputError
+from verify.image.extract import extract_to
 from verify.image.search import images_in, open_images
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Section",
     "Segment",
     "Symbol",
+    "extract_to",
     "images_in",
     "open_images",
     "parse_elf",

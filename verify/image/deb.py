@@ -66,7 +66,9 @@ def kernel(data: Buffer, budget: Budget) -> tuple[str, bytes]:
 
     Raises `FormatError` for a damaged package and for one without a kernel.
     """
-    for name, content in _members(data):
+    for number, (name, content) in enumerate(_members(data)):
+        if number == 0 and name != "debian-binary":
+            raise FormatError("an archive, but not a Debian package; give one of its members")
         if not name.startswith("data.tar"):
             continue
         compression = recognise(content)

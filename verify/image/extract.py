@@ -7,7 +7,7 @@ from typing import Any
 
 from verify.image.elf import Image
 from verify.image.errors import InputError
-from verify.image.files import replace_file
+from verify.image.files import make_directory, replace_file
 
 MANIFEST = "manifest.json"
 SUFFIXES = {"shared": ".so", "executable": "", "relocatable": ".o"}
@@ -35,10 +35,7 @@ def extract_to(images: Sequence[Image], directory: Path) -> dict[str, Any]:
     """
     manifest = {"images": [describe(image) for image in images]}
     made = not directory.exists()
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(str(directory), f"cannot be made ({error.strerror})") from None
+    make_directory(directory)
     written: list[Path] = []
     try:
         for image, entry in zip(images, manifest["images"], strict=True):

@@ -28,3 +28,13 @@ def replace_file(path: Path, content: bytes) -> None:
             raise
     except OSError as error:
         raise InputError(str(path), f"cannot be written ({error.strerror})") from None
+
+
+def make_directory(directory: Path) -> None:
+    """Make `directory` and what is above it, unless it exists; `InputError` when impossible."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise InputError(str(directory), "is not a directory") from None
+    except OSError as error:
+        raise InputError(str(directory), f"cannot be made ({error.strerror})") from None

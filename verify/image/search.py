@@ -192,4 +192,5 @@ def open_images(path: Path | str) -> tuple[Image, ...]:
         raise InputError(source, f"cannot be read ({reason or error})") from None
     if len(data) > INPUT_LIMIT:
         raise InputError(source, f"larger than {INPUT_LIMIT // MIB} MiB, which is the limit")
-    return images_in(data, source, path.stem if source == str(path) else "vdso")
+    name = "vdso" if str(path) == STANDARD_INPUT else path.stem.partition(".so")[0]
+    return images_in(data, source, name or "vdso")

@@ -1,0 +1,123 @@
+"""Symbols, relocations and the build id of an ELF file."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from verify.image.elf import Relocation, Segment, Symbol
+from verify.image.elfheader import parse
+from verify.image.elfsections import SectionHeader, Sections, string
+from verify.image.errors import FormatError
+
+SYMBOL_LIMIT = 32768
+RELOCATION_LIMIT = 32768
+SYMBOL_TABLES = ("SHT_SYMTAB", "SHT_DYNSYM")
+# Entries for the linker, not for a place in the program.
+OTHER_SYMBOLS = ("STT_SECTION", "STT_FILE", "STT_TLS")
+
+
+def _table(sections: Sections, section: SectionHeader) -> Iterator[tuple[str, Any]]:
+    """Yield name and entry of every symbol of a table."""
+    strings = sections.of_type(section.fields.sh_link, "SHT_STRTAB")
+    if strings is None:
+        raise FormatError("damaged ELF file (a symbol table without names)")
+    layout = sections.header.structs.Elf_Sym
+    for entry in sections.entries(section, layout, SYMBOL_LIMIT, "symbol"):
+        yield string(sections.data, strings.fields, entry.st_name), entry
+
+
+def symbols(sections: Sections) -> tuple[Symbol, ...]:
+    """Return the symbols defined in a section, from both symbol tables, each once."""
+    found: dict[tuple[str, int, int, bool], bool] = {}
+    for section in sections.headers:
+        if section.type in SYMBOL_TABLES:
+            for name, entry in _table(sections, section):
+                key = _defined(sections, name, entry)
+                if key is not None:
+                    found[key] = found.get(key, False) or section.type == "SHT_DYNSYM"
+    defined = (Symbol(*key, exported=exported) for key, exported in found.items())
+    return tuple(sorted(defined, key=lambda s: (s.address, s.name, s.size)))
+
+
+def _defined(sections: Sections, name: str, entry: Any) -> tuple[str, int, int, bool] | None:
+    """Return name, address, size and whether it is a function; None for an undefined symbol."""
+    index = entry.st_shndx  # a string when it is special: undefined, absolute, common
+    if not name or not isinstance(index, int) or entry.st_info.type in OTHER_SYMBOLS:
+        return None
+    if index >= len(sections.headers):
+        raise FormatError(f"damaged ELF file (symbol {name!r} is in no section)")
+    section = sections.headers[index]
+    is_function = entry.st_info.type == "STT_FUNC"
+    address = entry.st_value + (section.address if sections.kind == "relocatable" else 0)
+    if is_function and not 0 <= address - section.address <= section.size - entry.st_size:
+        raise FormatError(f"damaged ELF file (function {name!r} exceeds its section)")
+    return name, address, entry.st_size, is_function
+
+
+def relocations(sections: Sections, segments: tuple[Segment, ...]) -> tuple[Relocation, ...]:
+    """Return the relocations of executable bytes, in the order of their addresses."""
+    structs = sections.header.structs
+    layouts = {"SHT_REL": structs.Elf_Rel, "SHT_RELA": structs.Elf_Rela}
+    executable = [s for s in segments if s.executable]
+    found: list[Relocation] = []
+    for section in sections.headers:
+        if section.type == "SHT_RELR" and section.has_contents:
+            raise FormatError("packed relative relocations (SHT_RELR), which no vDSO has")
+        base = _base(sections, section) if section.type in layouts else None
+        if base is None:
+            continue
+        names = _targets(sections, section)
+        layout = layouts[str(section.type)]
+        for entry in sections.entries(section, layout, RELOCATION_LIMIT, "relocation"):
+            address, number = base + entry.r_offset, entry.r_info_sym
+            if any(s.address <= address < s.end for s in executable):
+                if number >= max(len(names), 1):
+                    raise FormatError("damaged ELF file (a relocation against no symbol)")
+                name = names[number] if number else ""
+                found.append(Relocation(address, entry.r_info_type, name))
+    return tuple(sorted(found, key=lambda r: (r.address, r.type, r.symbol)))
+
+
+def _base(sections: Sections, section: SectionHeader) -> int | None:
+    """Return what the offsets of a relocation section count from; None when nothing is loaded."""
+    if sections.kind != "relocatable":
+        return 0
+    if section.fields.sh_info >= len(sections.headers):
+        raise FormatError("damaged ELF file (relocations for no section)")
+    target = sections.headers[section.fields.sh_info]
+    return target.address if target.in_memory else None
+
+
+def _targets(sections: Sections, section: SectionHeader) -> list[str]:
+    """Return the names, by number, that the relocations of `section` refer to."""
+    if section.fields.sh_link == 0:
+        return []
+    table = sections.of_type(section.fields.sh_link, *SYMBOL_TABLES)
+    if table is None:
+        raise FormatError("damaged ELF file (relocations without symbols)")
+    names = []
+    for name, entry in _table(sections, table):
+        index = entry.st_shndx
+        of_section = entry.st_info.type == "STT_SECTION" and isinstance(index, int)
+        if of_section and index < len(sections.headers):
+            names.append(sections.headers[index].name)
+        else:
+            names.append(name)
+    return names
+
+
+def build_id(sections: Sections) -> str:
+    """Return the NT_GNU_BUILD_ID note in hexadecimal, or "" when there is none."""
+    layout = sections.header.structs.Elf_Nhdr
+    for section in sections.headers:
+        notes = sections.contents(section) if section.type == "SHT_NOTE" else b""
+        position = 0
+        while position + layout.sizeof() <= len(notes):
+            note = parse(layout, notes, position)
+            name = position + layout.sizeof()
+            description = name + -(-note.n_namesz // 4) * 4
+            end = description + note.n_descsz
+            owner = notes[name : name + note.n_namesz]
+            if owner == b"GNU\0" and note.n_type == "NT_GNU_BUILD_ID":
+                return notes[description:end].hex()
+            position = -(-end // 4) * 4
+    return ""
