@@ -1,0 +1,37 @@
+"""The architectures that the harness knows, one file each."""
+
+from __future__ import annotations
+
+from verify.arch.loongarch64 import LOONGARCH64
+from verify.arch.model import Architecture, Lifter, Register, Saved
+from verify.arch.powerpc64le import POWERPC64LE
+
+ARCHITECTURES: tuple[Architecture, ...] = (LOONGARCH64, POWERPC64LE)
+
+
+def find_architecture(machine: str, bits: int, byte_order: str) -> Architecture | None:
+    """The architecture of an ELF file: e_machine by name, word width in bits, byte order."""
+    for architecture in ARCHITECTURES:
+        if (architecture.machine, architecture.bits, architecture.byte_order) == (
+            machine,
+            bits,
+            byte_order,
+        ):
+            return architecture
+    return None
+
+
+def by_name(name: str) -> Architecture:
+    """The architecture of that name; raises KeyError."""
+    return {architecture.name: architecture for architecture in ARCHITECTURES}[name]
+
+
+__all__ = [
+    "ARCHITECTURES",
+    "Architecture",
+    "Lifter",
+    "Register",
+    "Saved",
+    "by_name",
+    "find_architecture",
+]

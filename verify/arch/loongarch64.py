@@ -1,0 +1,45 @@
+"""LoongArch 64, little-endian, lp64d.
+
+Registers and their use: "ELF for the LoongArch Architecture psABI", sections "Register
+Convention" and "Stack Frame Layout"; the ABI has no red zone. $r21 is reserved there, and the
+kernel keeps its per-CPU base in it. The lifter is SLEIGH's P-code: VEX has no LoongArch.
+"""
+
+from verify.arch.model import Architecture, Lifter, Register, Saved
+
+_INTEGER = (
+    Register("zero", "zero", Saved.CONSTANT),
+    Register("ra", "ra"),
+    Register("tp", "tp", Saved.RESERVED),
+    Register("sp", "sp", Saved.CALLEE),
+    *(Register(f"a{n}", f"a{n}") for n in range(8)),
+    *(Register(f"t{n}", f"t{n}") for n in range(9)),
+    Register("r21", "r21", Saved.RESERVED),
+    Register("fp", "fp", Saved.CALLEE),
+    *(Register(f"s{n}", f"s{n}", Saved.CALLEE) for n in range(9)),
+)
+_FLOAT = (
+    *(Register(f"fa{n}", f"fa{n}", bits=(63, 0)) for n in range(8)),
+    *(Register(f"ft{n}", f"ft{n}", bits=(63, 0)) for n in range(16)),
+    *(Register(f"fs{n}", f"fs{n}", Saved.CALLEE, (63, 0)) for n in range(8)),
+)
+_CONDITION = tuple(Register(f"fcc{n}", f"fcc{n}") for n in range(8))
+
+LOONGARCH64 = Architecture(
+    name="loongarch64",
+    title="LoongArch 64-bit",
+    machine="EM_LOONGARCH",
+    bits=64,
+    byte_order="little",
+    lifter=Lifter("pcode", "Loongarch:LE:64:lp64d"),
+    registers=(*_INTEGER, *_FLOAT, *_CONDITION, Register("fcsr", "fcsr")),
+    arguments=tuple(f"a{n}" for n in range(8)),
+    stack_pointer="sp",
+    return_address="ra",
+    red_zone=0,
+    return_alignment=4,
+    instruction_bytes=4,
+    debian="loong64",
+    qemu="loongarch64",
+    abi="lp64d",
+)

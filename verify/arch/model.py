@@ -1,0 +1,84 @@
+"""What the harness has to know of an architecture and its C calling convention."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+
+class Saved(Enum):
+    """What the ABI says about a register across a call."""
+
+    CALLER = "caller-saved"
+    """The function may leave anything in it."""
+    CALLEE = "callee-saved"
+    """At return it holds what it held at entry."""
+    RESERVED = "reserved"
+    """Never written, not even for a moment: a signal handler may look at it."""
+    CONSTANT = "constant"
+    """Hard-wired by the architecture."""
+
+
+@dataclass(frozen=True)
+class Register:
+    """One architectural register, or the part of one that the ABI treats by itself.
+
+    `storage` is the lifter's name for it, `bits` the (high, low) bits of that storage which it
+    occupies; None means the whole.
+    """
+
+    name: str
+    storage: str
+    saved: Saved = Saved.CALLER
+    bits: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Lifter:
+    """Which of angr's lifters reads the code, and by what name it knows the architecture.
+
+    `pcode`: a SLEIGH language id. `vex`: the name of an archinfo class.
+    """
+
+    engine: Literal["vex", "pcode"]
+    language: str
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """One architecture with one ABI and one byte order.
+
+    `bits` is the width of a pointer and of size_t. `arguments` are the registers of the first
+    integer arguments. `red_zone` is the number of bytes below the stack pointer that the ABI
+    lets a function use without moving it. `return_alignment` is the alignment in bytes that a
+    return address has. `debian` is the Debian architecture whose kernels contain this code.
+    """
+
+    name: str
+    title: str
+    machine: str
+    bits: int
+    byte_order: Literal["little", "big"]
+    lifter: Lifter
+    registers: tuple[Register, ...]
+    arguments: tuple[str, ...]
+    stack_pointer: str
+    return_address: str
+    red_zone: int
+    return_alignment: int
+    instruction_bytes: int
+    debian: str
+    qemu: str
+    abi: str
+
+    def register(self, name: str) -> Register:
+        """The register of that name; raises KeyError."""
+        for register in self.registers:
+            if register.name == name:
+                return register
+        raise KeyError(name)
+
+    def with_saved(self, saved: Saved) -> tuple[Register, ...]:
+        """The registers that the ABI treats in that way."""
+        return tuple(register for register in self.registers if register.saved is saved)

@@ -1,0 +1,76 @@
+"""Whether a set of terms can hold at once: the one door to the solver.
+
+Each query goes to a fresh solver in a fresh context, so that no query can depend on another;
+its budget is counted in the solver's own resource units, so that it does not depend on the
+machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from verify.terms import Term, conjunction, negate, to_z3, variables
+
+DEFAULT_BUDGET = 30_000_000
+"""Z3 resource units (`rlimit`) for one query."""
+
+
+class Answer(Enum):
+    """What a solver says of a conjunction."""
+
+    SAT = "sat"
+    UNSAT = "unsat"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """An answer; with SAT the values of the free variables, with UNKNOWN the solver's reason."""
+
+    answer: Answer
+    model: Mapping[Term, int] = field(default_factory=dict)
+    reason: str = ""
+
+
+def check(
+    assertions: Iterable[Term], budget: int = DEFAULT_BUDGET, timeout: float | None = None
+) -> Decision:
+    """Whether all Boolean terms can hold at once.
+
+    `budget` is in Z3 resource units, `timeout` in seconds of wall time (None: no limit).
+    """
+    import z3
+
+    formula = conjunction(assertions)
+    if formula.value is not None:
+        return Decision(Answer.SAT if formula.value else Answer.UNSAT)
+    context = z3.Context()
+    solver = z3.SolverFor("QF_BV", ctx=context)
+    solver.set("rlimit", budget)
+    if timeout is not None:
+        solver.set("timeout", max(1, int(1000 * timeout)))
+    solver.add(*to_z3([formula], context))
+    answer = solver.check()
+    if answer == z3.unsat:
+        return Decision(Answer.UNSAT)
+    if answer == z3.unknown:
+        return Decision(Answer.UNKNOWN, reason=solver.reason_unknown())
+    model = solver.model()
+    free = list(variables([formula]))
+    values = {}
+    for term, expression in zip(free, to_z3(free, context), strict=True):
+        value = model.eval(expression, model_completion=True)
+        values[term] = int(z3.is_true(value)) if not term.width else value.as_long()
+    return Decision(Answer.SAT, values)
+
+
+def valid(
+    assumptions: Iterable[Term],
+    claim: Term,
+    budget: int = DEFAULT_BUDGET,
+    timeout: float | None = None,
+) -> Decision:
+    """UNSAT when the claim follows from the assumptions; SAT with a model where it fails."""
+    return check((*assumptions, negate(claim)), budget, timeout)

@@ -1,0 +1,294 @@
+"""P-code: angr's interpreter of it, on our machine instead of angr's state.
+
+angr lifts the block and gives each operation its meaning (its behaviour objects); this class
+gives them registers, memory and branches, and replaces whole instructions whose SLEIGH is wrong
+(`semantics`). Whatever is opaque or incomplete raises Unsupported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import archinfo
+import pypcode
+from angr import claripy
+from angr.engines.pcode.emulate import PcodeEmulatorMixin
+from angr.engines.pcode.lifter import IRSB, PcodeBasicBlockLifter
+from pypcode import OpCode
+
+from verify.arch import Architecture, Saved
+from verify.lift.engine import Block, CodeReader, Layout, Successor, only_true
+from verify.lift.machine import Machine, Unsupported
+from verify.lift.semantics import Semantics, semantics_for
+
+_MAX_INSTRUCTIONS = 90
+"""SLEIGH is given all of a block's bytes at once; angr cuts a longer block at byte 400."""
+
+
+@dataclass(frozen=True)
+class _Instruction:
+    address: int
+    size: int
+    ops: tuple[Any, ...]
+    replacement: Semantics | None
+    word: int
+
+
+class PcodeEngine(PcodeEmulatorMixin):  # type: ignore[misc]
+    """Lifts and executes one image through P-code."""
+
+    def __init__(self, architecture: Architecture, code: CodeReader) -> None:
+        guest = archinfo.ArchPcode(architecture.lifter.language)
+        super().__init__(SimpleNamespace(arch=guest))
+        self._architecture = architecture
+        self._code = code
+        self._lifter = PcodeBasicBlockLifter(guest)
+        self._little = architecture.byte_order == "little"
+        names = {
+            name: (register.offset, register.size)
+            for name, register in self._lifter.context.registers.items()
+        }
+        hard_wired = {r.storage for r in architecture.with_saved(Saved.CONSTANT)}
+        self.layout = Layout(
+            names, self._little, frozenset(names[name][0] for name in hard_wired)
+        )
+        self._replacements: Mapping[str, Semantics] = semantics_for(architecture.name)
+        self._machine: Machine
+        self._temporaries: dict[int, Any] = {}
+
+    def lift(self, address: int, limit: int | None = None) -> Block:
+        """The block at `address`, cut into instructions."""
+        limit = min(limit or _MAX_INSTRUCTIONS, _MAX_INSTRUCTIONS)
+        size = limit * self._architecture.instruction_bytes
+        while size and (data := self._code(address, size)) is None:
+            size -= self._architecture.instruction_bytes
+        if not size:
+            raise Unsupported(address, "execution leaves the code of the image")
+        assert data is not None
+        irsb = IRSB(None, address, self.arch)
+        self._lifter.lift(irsb, address, data, max_bytes=size, max_inst=limit)
+        if irsb.jumpkind == "Ijk_NoDecode" and not irsb._ops:
+            raise Unsupported(address, "SLEIGH does not decode this instruction")
+        instructions = self._split(irsb, data)
+        if not instructions:
+            raise Unsupported(address, "SLEIGH does not decode this instruction")
+        addresses = tuple(instruction.address for instruction in instructions)
+        last = instructions[-1]
+        return Block(address, addresses, last.address + last.size - address, instructions)
+
+    def _split(self, irsb: Any, data: bytes) -> list[_Instruction]:
+        groups: list[tuple[int, int, list[Any]]] = []
+        for op in irsb._ops:
+            if op.opcode == OpCode.IMARK:
+                if len(op.inputs) != 1:
+                    raise Unsupported(op.inputs[0].offset, "delay slot")
+                groups.append((op.inputs[0].offset, op.inputs[0].size, []))
+            else:
+                groups[-1][2].append(op)
+        texts = {
+            instruction.addr.offset: instruction.mnem
+            for instruction in self._lifter.context.disassemble(
+                data, irsb.addr, max_instructions=len(groups)
+            ).instructions
+        }
+        order = "little" if self._little else "big"
+        return [
+            _Instruction(
+                address,
+                size,
+                tuple(ops),
+                self._replacements.get(texts[address]),
+                int.from_bytes(data[address - irsb.addr :][:size], order),  # type: ignore[arg-type]
+            )
+            for address, size, ops in groups
+        ]
+
+    def run(self, block: Block, machine: Machine) -> list[Successor]:
+        """Execute a block, see Engine.run."""
+        successors: list[Successor] = []
+        pending: list[tuple[Machine, int, int, dict[int, Any]]] = [(machine, 0, 0, {})]
+        instructions: list[_Instruction] = block.form
+        while pending:
+            current, index, start, temporaries = pending.pop()
+            self._machine = current
+            while index < len(instructions):
+                instruction = instructions[index]
+                if start == 0:
+                    current.begin(instruction.address)
+                    temporaries = {}
+                self._temporaries = temporaries
+                try:
+                    outcome = self._instruction(instruction, start)
+                except Unsupported as error:
+                    raise Unsupported(instruction.address, error.reason) from error
+                except Exception as error:
+                    reason = f"{type(error).__name__}: {error}"
+                    raise Unsupported(instruction.address, reason) from error
+                pending.extend((m, index, resume, dict(temporaries)) for m, resume in outcome.inner)
+                successors.extend(outcome.outer)
+                if outcome.left:
+                    break
+                index, start = index + 1, 0
+            else:
+                following = claripy.BVV(block.address + block.size, self._architecture.bits)
+                successors.append(Successor(current, following, "jump"))
+        return successors
+
+    def _instruction(self, instruction: _Instruction, start: int) -> _Outcome:
+        """Run the operations of one instruction from number `start`."""
+        outcome = _Outcome([], [], False)
+        if instruction.replacement is not None:
+            instruction.replacement.run(self._machine, self.layout, instruction.word)
+            return outcome
+        index = start
+        while index < len(instruction.ops):
+            op = instruction.ops[index]
+            if op.opcode in _FLOW:
+                known, target = self._flow(op, index)
+                if known is None:
+                    self._fork(op, index, target, outcome)
+                elif known:
+                    if isinstance(target, int):
+                        index = target
+                        continue
+                    outcome.outer.append(Successor(self._machine, target, _FLOW[op.opcode]))
+                    return _Outcome(outcome.inner, outcome.outer, True)
+            else:
+                self._current_op = op
+                self._current_behavior = self._lifter.behaviors.get_behavior_for_opcode(op.opcode)
+                self._operation()
+            index += 1
+        return outcome
+
+    def _flow(self, op: Any, index: int) -> tuple[bool | None, Any]:
+        """Whether the branch is taken (None: symbolic), and its target: an operation number
+        inside the instruction as int, or an address as claripy expression."""
+        destination = op.inputs[0]
+        if op.opcode in (OpCode.BRANCHIND, OpCode.CALLIND, OpCode.RETURN):
+            return True, self._get_value(destination)
+        target: Any
+        if destination.space.name == "const":
+            offset = destination.offset
+            bits = 8 * destination.size
+            target = index + (offset - (1 << bits) if offset >> (bits - 1) else offset)
+        else:
+            target = claripy.BVV(destination.offset, self._architecture.bits)
+        if op.opcode != OpCode.CBRANCH:
+            return True, target
+        return only_true(self._get_value(op.inputs[1]) != 0), target
+
+    def _fork(self, op: Any, index: int, target: Any, outcome: _Outcome) -> None:
+        taken = self._get_value(op.inputs[1]) != 0
+        branch = self._machine.copy()
+        branch.guards.append(taken)
+        if isinstance(target, int):
+            outcome.inner.append((branch, target))
+        else:
+            outcome.outer.append(Successor(branch, target, "jump"))
+        self._machine.guards.append(claripy.Not(taken))
+
+    def _operation(self) -> None:
+        if self._current_op.opcode == OpCode.LOAD:
+            self._execute_load()
+        elif self._current_op.opcode == OpCode.STORE:
+            self._execute_store()
+        elif self._current_behavior.is_special:
+            name = self._current_op.opcode.__name__
+            raise Unsupported(self._machine.instruction, f"P-code operation {name} is opaque")
+        elif self._current_behavior.is_unary:
+            self._execute_unary()
+        else:
+            self._execute_binary()
+
+    def _get_value(self, varnode: Any) -> Any:
+        space = varnode.space.name
+        if space == "const":
+            return claripy.BVV(varnode.offset, 8 * varnode.size)
+        if space == "register":
+            return self._machine.get(varnode.offset, varnode.size)
+        if space == "unique":
+            value = self._temporaries.get(varnode.offset)
+            if value is None or value.size() != 8 * varnode.size:
+                raise Unsupported(self._machine.instruction, "temporary read before it is set")
+            return value
+        return self._machine.load(
+            claripy.BVV(varnode.offset, self._architecture.bits), varnode.size, self._little
+        )
+
+    def _set_value(self, varnode: Any, value: Any) -> None:
+        value = self._adjust_value_size(8 * varnode.size, value)
+        space = varnode.space.name
+        if space == "register":
+            self._machine.put(varnode.offset, value)
+        elif space == "unique":
+            self._temporaries[varnode.offset] = value
+        else:
+            address = claripy.BVV(varnode.offset, self._architecture.bits)
+            self._machine.store(address, value, self._little)
+
+    def _execute_load(self) -> None:
+        op = self._current_op
+        space = op.inputs[0].getSpaceFromConst().name
+        address = self._get_value(op.inputs[1])
+        if space in ("ram", "mem"):
+            value = self._machine.load(address, op.output.size, self._little)
+        elif space == "const":
+            # In the constant space the value is the offset itself.
+            value = address
+        else:
+            raise Unsupported(self._machine.instruction, f"load from address space {space}")
+        self._set_value(op.output, value)
+
+    def _execute_store(self) -> None:
+        op = self._current_op
+        space = op.inputs[0].getSpaceFromConst().name
+        if space not in ("ram", "mem"):
+            raise Unsupported(self._machine.instruction, f"store to address space {space}")
+        address = self._get_value(op.inputs[1])
+        self._machine.store(address, self._get_value(op.inputs[2]), self._little)
+
+    def targets(self, block: Block) -> tuple[int, ...]:
+        """The direct successors of a block, see Engine.targets."""
+        found: list[int] = []
+        falls_through = True
+        for instruction in block.form:
+            for op in instruction.ops:
+                if op.opcode not in _FLOW:
+                    continue
+                if op.opcode in (OpCode.BRANCHIND, OpCode.RETURN):
+                    falls_through = False
+                elif op.opcode in (OpCode.BRANCH, OpCode.CBRANCH):
+                    if op.inputs[0].space.name != "const":
+                        found.append(op.inputs[0].offset)
+                        falls_through &= op.opcode == OpCode.CBRANCH
+        if falls_through:
+            found.append(block.address + block.size)
+        return tuple(found)
+
+    def disassemble(self, address: int, size: int) -> list[tuple[int, str]]:
+        """(address, text) of each instruction of a range."""
+        data = self._code(address, size) or b""
+        instructions = self._lifter.context.disassemble(data, address).instructions
+        return [(i.addr.offset, f"{i.mnem} {i.body}".strip()) for i in instructions]
+
+
+_FLOW = {
+    OpCode.BRANCH: "jump",
+    OpCode.CBRANCH: "jump",
+    OpCode.BRANCHIND: "jump",
+    OpCode.CALL: "call",
+    OpCode.CALLIND: "call",
+    OpCode.RETURN: "jump",
+}
+
+
+@dataclass
+class _Outcome:
+    """Of one instruction: forks inside it, successors outside it, whether control left it."""
+
+    inner: list[tuple[Machine, int]]
+    outer: list[Successor]
+    left: bool

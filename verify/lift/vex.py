@@ -1,0 +1,175 @@
+"""VEX: angr's interpreter of it, on our machine instead of angr's state.
+
+angr's own mixins decode the statements and give each operation its meaning; this class gives
+them registers, memory and exits. Whatever those mixins leave to others raises Unsupported.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import archinfo
+import pyvex
+from angr import claripy
+from angr.engines.vex.claripy.datalayer import ClaripyDataMixin
+
+from verify.arch import Architecture, Saved
+from verify.lift.engine import Block, CodeReader, Layout, Successor, only_true
+from verify.lift.machine import Machine, Unsupported
+
+_MAX_INSTRUCTIONS = 99
+_FLOW = {"Ijk_Boring": "jump", "Ijk_Ret": "jump", "Ijk_Call": "call"}
+
+
+def _archinfo(architecture: Architecture) -> archinfo.Arch:
+    little = architecture.byte_order == "little"
+    endness = archinfo.Endness.LE if little else archinfo.Endness.BE
+    return getattr(archinfo, architecture.lifter.language)(endness)
+
+
+class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
+    """Lifts and executes one image through VEX."""
+
+    def __init__(self, architecture: Architecture, code: CodeReader) -> None:
+        self._guest = _archinfo(architecture)
+        super().__init__(SimpleNamespace(arch=self._guest))
+        self._code = code
+        names = {register.name: (register.vex_offset, register.size)
+                 for register in self._guest.register_list
+                 if register.vex_offset is not None}
+        hard_wired = {r.storage for r in architecture.with_saved(Saved.CONSTANT)}
+        self.layout = Layout(
+            names,
+            self._guest.register_endness == archinfo.Endness.LE,
+            frozenset(names[name][0] for name in hard_wired),
+        )
+        self.state = SimpleNamespace(arch=self._guest)
+        self._successors: list[Successor] = []
+
+    @property
+    def _machine(self) -> Machine:
+        machine: Machine = self.state.machine
+        return machine
+
+    def lift(self, address: int, limit: int | None = None) -> Block:
+        """The block at `address`; unoptimised, so that no write is merged away."""
+        limit = limit or _MAX_INSTRUCTIONS
+        size = limit * self._guest.max_inst_bytes
+        while size and (data := self._code(address, size)) is None:
+            size -= self._guest.instruction_alignment or 1
+        if not size:
+            raise Unsupported(address, "execution leaves the code of the image")
+        irsb = pyvex.lift(data, address, self._guest, opt_level=0, max_inst=limit)
+        if not irsb.instructions or irsb.jumpkind == "Ijk_NoDecode":
+            raise Unsupported(address, "VEX does not decode this instruction")
+        return Block(address, tuple(irsb.instruction_addresses), irsb.size, irsb)
+
+    def run(self, block: Block, machine: Machine) -> list[Successor]:
+        """Execute a block, see Engine.run."""
+        self.state.machine = machine
+        self._successors = []
+        try:
+            self.handle_vex_block(block.form)
+        except Unsupported:
+            raise
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise Unsupported(machine.instruction, reason) from error
+        return self._successors
+
+    def targets(self, block: Block) -> tuple[int, ...]:
+        """The direct successors of a block, see Engine.targets."""
+        irsb = block.form
+        found = [
+            statement.dst.value
+            for _, _, statement in irsb.exit_statements
+            if statement.jumpkind in _FLOW
+        ]
+        if irsb.jumpkind == "Ijk_Call":
+            found.append(block.address + block.size)
+        elif irsb.direct_next and irsb.jumpkind in _FLOW:
+            found.append(irsb.next.con.value)
+        return tuple(found)
+
+    def disassemble(self, address: int, size: int) -> list[tuple[int, str]]:
+        """(address, text) of each instruction of a range."""
+        data = self._code(address, size) or b""
+        return [
+            (instruction.address, f"{instruction.mnemonic} {instruction.op_str}".strip())
+            for instruction in self._guest.capstone.disasm(data, address)
+        ]
+
+    def _handle_vex_stmt_IMark(self, stmt: Any) -> None:
+        self._machine.begin(stmt.addr)
+
+    def _perform_vex_expr_Get(self, offset: Any, ty: str, **kwargs: Any) -> Any:
+        if ty.startswith("Ity_F"):
+            raise Unsupported(self._machine.instruction, "floating-point register")
+        size = pyvex.get_type_size(ty) // 8
+        value = self._machine.get(offset.concrete_value, max(size, 1))
+        return value if size else value[0:0]
+
+    def _perform_vex_stmt_Put(self, offset: Any, data: Any, **kwargs: Any) -> None:
+        where = offset.concrete_value
+        if where == self._guest.ip_offset:
+            return
+        value = data.raw_to_bv()
+        if value.size() < 8:
+            value = value.zero_extend(8 - value.size())
+        self._machine.put(where, value)
+
+    def _perform_vex_expr_Load(self, addr: Any, ty: str, endness: str, **kwargs: Any) -> Any:
+        if ty.startswith("Ity_F"):
+            raise Unsupported(self._machine.instruction, "floating-point load")
+        return self._machine.load(addr, pyvex.get_type_size(ty) // 8, endness == "Iend_LE")
+
+    def _perform_vex_stmt_Store(self, addr: Any, data: Any, endness: str, **kwargs: Any) -> None:
+        self._machine.store(addr, data.raw_to_bv(), endness == "Iend_LE")
+
+    def _perform_vex_stmt_Exit(self, guard: Any, target: Any, jumpkind: str) -> None:
+        taken = guard != 0
+        known = only_true(taken)
+        if known is False:
+            return
+        kind = _FLOW.get(jumpkind, jumpkind)
+        if known is True:
+            # Nothing behind a certain exit is executed.
+            raise _Leave(Successor(self._machine, target, kind))
+        branch = self._machine.copy()
+        branch.guards.append(taken)
+        self._successors.append(Successor(branch, target, kind))
+        self._machine.guards.append(claripy.Not(taken))
+
+    def _perform_vex_defaultexit(self, expr: Any, jumpkind: str) -> None:
+        self._successors.append(
+            Successor(self._machine, expr, _FLOW.get(jumpkind, jumpkind))
+        )
+
+    def handle_vex_block(self, irsb: Any) -> None:
+        """Run the statements of one block up to a certain exit."""
+        try:
+            super().handle_vex_block(irsb)
+        except _Leave as leave:
+            self._successors.append(leave.successor)
+
+    def _unsupported(self, *args: Any, **kwargs: Any) -> Any:
+        raise Unsupported(self._machine.instruction, "VEX statement without a meaning here")
+
+    _perform_vex_stmt_Dirty_call = _unsupported
+    _perform_vex_stmt_LLSC = _unsupported
+    _perform_vex_stmt_CAS = _unsupported
+    _perform_vex_stmt_LoadG = _unsupported
+    _perform_vex_stmt_StoreG = _unsupported
+    _perform_vex_expr_GetI = _unsupported
+    _perform_vex_stmt_PutI = _unsupported
+    _handle_vex_expr_GSPTR = _unsupported
+    _handle_vex_expr_VECRET = _unsupported
+    _handle_vex_expr_Binder = _unsupported
+
+
+class _Leave(Exception):
+    """Control leaves the block for certain in the middle."""
+
+    def __init__(self, successor: Successor) -> None:
+        self.successor = successor

@@ -1,0 +1,105 @@
+"""Loop-free symbolic execution from one program point to the next cut point.
+
+Every path that starts ends in the result: at a cut point, by leaving the function, or as a path
+that the assumptions exclude. Anything else raises Unsupported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from verify.decide import Answer, check
+from verify.lift.engine import Engine, Successor
+from verify.lift.machine import Machine, Unsupported
+from verify.prove.cfg import ControlFlow
+from verify.terms import Term
+
+MAX_PATHS = 64
+MAX_STEPS = 40_000
+
+@dataclass(frozen=True)
+class Path:
+    """One path: `end` is `cut` when it stopped at a cut point, `exit` when it left the function
+    through an indirect jump to `target`. `guards` are the conditions taken, in order."""
+
+    end: Literal["cut", "exit"]
+    machine: Machine
+    guards: tuple[Term, ...]
+    target: Term
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """All paths, and the guards of those that the assumptions exclude."""
+
+    paths: tuple[Path, ...]
+    excluded: tuple[tuple[Term, ...], ...]
+
+
+def feasible(assumptions: tuple[Term, ...], guards: tuple[Term, ...]) -> bool:
+    """Whether the guards can hold under the assumptions; True where that is not known."""
+    return check((*assumptions, *guards)).answer is not Answer.UNSAT
+
+
+def guards_of(machine: Machine) -> tuple[Term, ...]:
+    """The conditions taken on the machine's path so far."""
+    return tuple(machine.converter.term(guard) for guard in machine.guards)
+
+
+def step(engine: Engine, flow: ControlFlow, machine: Machine) -> list[Successor]:
+    """Execute the block at the machine's pc; raises Unsupported for calls and traps."""
+    block = flow.blocks.get(machine.pc)
+    if block is None:
+        raise Unsupported(machine.pc, "a path leads to code that direct branches do not reach")
+    successors = engine.run(block, machine)
+    for successor in successors:
+        if successor.kind != "jump":
+            reason = "calls another function" if successor.kind == "call" else successor.kind
+            raise Unsupported(successor.machine.instruction, reason)
+        target = successor.machine.converter.term(successor.target)
+        if target.value is not None:
+            successor.machine.pc = target.value
+    return successors
+
+
+def explore(
+    engine: Engine,
+    flow: ControlFlow,
+    start: Machine,
+    cuts: Iterable[int],
+    assumptions: tuple[Term, ...],
+) -> Exploration:
+    """Every path from `start` to the first cut point behind it or out of the function.
+
+    A path is left out only when its guards contradict the assumptions.
+    """
+    stops = frozenset(cuts)
+    paths: list[Path] = []
+    excluded: list[tuple[Term, ...]] = []
+    pending = [start]
+    total = 0
+    while pending:
+        machine = pending.pop()
+        before = len(machine.steps)
+        successors = step(engine, flow, machine)
+        total += max(len(s.machine.steps) for s in successors) - before
+        if total > MAX_STEPS or len(paths) + len(pending) > MAX_PATHS:
+            raise Unsupported(
+                machine.instruction,
+                f"more than {MAX_PATHS} paths or {MAX_STEPS} instructions without a cut point",
+            )
+        for successor in successors:
+            after = successor.machine
+            target = after.converter.term(successor.target)
+            guards = guards_of(after)
+            if len(successors) > 1 and not feasible(assumptions, guards):
+                excluded.append(guards)
+            elif target.value is None:
+                paths.append(Path("exit", after, guards, target))
+            elif after.pc in stops:
+                paths.append(Path("cut", after, guards, target))
+            else:
+                pending.append(after)
+    return Exploration(tuple(paths), tuple(excluded))

@@ -1,0 +1,152 @@
+"""The state at the function's entry, as the contract and the ABI give it.
+
+Variables: one per argument (`dst`, `key`, `counter`: addresses; `nblocks`), `sp` and `ra` for the
+stack pointer and the return address, `k0`..`k7` for the key words, `count` for the 64-bit counter
+in memory, `init_<register>` for everything else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from angr import claripy
+
+from specs.contract import ARGUMENTS, BLOCK_BYTES, KEY_WORDS, REGIONS
+from verify.arch import Architecture
+from verify.lift.cells import Cells
+from verify.lift.convert import Converter
+from verify.lift.engine import Engine
+from verify.lift.machine import Machine
+from verify.lift.memory import STACK, RegionMemory
+from verify.target import Target
+from verify.terms import (
+    Term,
+    binary,
+    concat,
+    const,
+    equal,
+    extract,
+    negate,
+    unsigned_less_equal,
+    var,
+    zero_extend,
+)
+
+COUNTER_BITS = 64
+
+
+@dataclass(frozen=True)
+class Variables:
+    """The free variables of the theorem. Addresses and `nblocks` have the pointer's width."""
+
+    pointer_bits: int
+    key: tuple[Term, ...] = field(
+        default_factory=lambda: tuple(var(f"k{n}", 32) for n in range(KEY_WORDS))
+    )
+    count: Term = field(default_factory=lambda: var("count", COUNTER_BITS))
+    """The 64-bit counter at entry."""
+    block_count: Term = field(default_factory=lambda: var("block_count", COUNTER_BITS))
+    """The counter of the block at hand: count + index."""
+
+    def address(self, name: str) -> Term:
+        """The address in a pointer argument, or `sp` or `ra`."""
+        return var(name, self.pointer_bits)
+
+    @property
+    def nblocks(self) -> Term:
+        """The number of blocks asked for."""
+        return var("nblocks", self.pointer_bits)
+
+    @property
+    def index(self) -> Term:
+        """The number of blocks finished before the one at hand."""
+        return var("index", self.pointer_bits)
+
+    @property
+    def counter_index(self) -> Term:
+        """`index` as wide as the counter."""
+        return zero_extend(self.index, COUNTER_BITS - self.pointer_bits)
+
+    def contract(self, alignment: int) -> tuple[Term, ...]:
+        """What a caller guarantees: 1 <= nblocks, dst fits into the address space, the return
+        address is a multiple of `alignment` bytes."""
+        one = const(1, self.pointer_bits)
+        most = const((1 << self.pointer_bits) // BLOCK_BYTES - 1, self.pointer_bits)
+        ra = self.address("ra")
+        facts = [
+            unsigned_less_equal(one, self.nblocks),
+            unsigned_less_equal(self.nblocks, most),
+        ]
+        if alignment > 1:
+            low = alignment.bit_length() - 2
+            facts.append(equal(extract(ra, low, 0), const(0, low + 1)))
+        return tuple(facts)
+
+
+def low_word(counter: Term) -> Term:
+    """The low 32 bits of a 64-bit counter (the first word in memory)."""
+    return extract(counter, 31, 0)
+
+
+def high_word(counter: Term) -> Term:
+    """The high 32 bits of a 64-bit counter (the second word in memory)."""
+    return extract(counter, 63, 32)
+
+
+def entry_machine(target: Target, engine: Engine, variables: Variables) -> Machine:
+    """The machine at the first instruction of the target."""
+    architecture = target.architecture
+    converter = Converter()
+    layout = engine.layout
+    little = architecture.byte_order == "little"
+
+    def initial(offset: int, size: int) -> tuple[int, int, Any]:
+        name, start, length = layout.enclosing(offset, size)
+        return start, length, claripy.BVS(f"init_{name}", 8 * length, explicit_name=True)
+
+    bases = {variables.address(region.name): region.name for region in REGIONS}
+    bases[variables.address("sp")] = STACK
+    count = variables.count
+    contents = {
+        "key": tuple((4 * n, converter.leaf(word)) for n, word in enumerate(variables.key)),
+        "counter": (
+            (0, converter.leaf(low_word(count))),
+            (4, converter.leaf(high_word(count))),
+        ),
+    }
+    machine = Machine(
+        Cells(layout.little, initial),
+        RegionMemory(little, bases, target.code, contents),
+        converter,
+        little,
+        target.function.address,
+        layout.constants,
+    )
+    values = dict(zip(architecture.arguments, ARGUMENTS, strict=False))
+    values |= {architecture.stack_pointer: "sp", architecture.return_address: "ra"}
+    for register, name in values.items():
+        offset, _ = layout.registers[architecture.register(register).storage]
+        machine.registers.write(offset, converter.leaf(variables.address(name)))
+    return machine
+
+
+def register_value(machine: Machine, engine: Engine, architecture: Architecture, name: str) -> Term:
+    """The value of an architectural register, or of its part that the ABI names."""
+    register = architecture.register(name)
+    offset, size = engine.layout.registers[register.storage]
+    value = machine.converter.term(machine.registers.read(offset, size))
+    return extract(value, *register.bits) if register.bits else value
+
+
+__all__ = [
+    "COUNTER_BITS",
+    "Variables",
+    "binary",
+    "concat",
+    "entry_machine",
+    "high_word",
+    "low_word",
+    "negate",
+    "register_value",
+]
