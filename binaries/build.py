@@ -109,7 +109,7 @@ def manifest(wanted: Iterable[Product], files: Mapping[str, bytes]) -> str:
             entry["fault"] = {
                 "name": product.fault.name,
                 "base": product.fault.base,
-                "refuted_by": product.fault.refuted_by,
+                "refuted_by": list(product.fault.refuted_by),
                 "description": product.fault.description,
             }
         entries.append(entry)

@@ -26,38 +26,46 @@ class Edit:
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault: its program, what is wrong in a line, and the property that is refuted."""
+    """One fault in one program: what is wrong, and the properties that it breaks."""
 
     name: str
     architecture: str
     base: str
-    refuted_by: str
+    refuted_by: tuple[str, ...]
     description: str
     edits: tuple[Edit, ...]
 
     @property
+    def program(self) -> str:
+        """Architecture and style of the program, say loongarch64/looped."""
+        return f"{self.architecture}/{self.base}"
+
+    @property
     def source(self) -> str:
         """The program's source, relative to the top of the repository."""
-        return f"binaries/{self.architecture}/{self.base}.S"
+        return f"binaries/{self.program}.S"
+
+    @property
+    def path(self) -> str:
+        """The built file, relative to the top of the repository."""
+        return f"binaries/faults/{self.architecture}/{self.name}.so"
 
 
-def load(directory: Path) -> tuple[Fault, ...]:
-    """Read the faults of every architecture from `directory`/<architecture>.toml, in file order."""
-    found = []
-    for architecture in ARCHITECTURES:
-        table = tomllib.loads((directory / f"{architecture}.toml").read_text())
-        found += [
-            Fault(
-                name=entry["name"],
-                architecture=architecture,
-                base=entry["base"],
-                refuted_by=entry["refuted_by"],
-                description=entry["description"],
-                edits=tuple(Edit(edit["old"], edit["new"]) for edit in entry["edit"]),
-            )
-            for entry in table.get("fault", [])
-        ]
-    return tuple(found)
+def load(path: Path) -> tuple[Fault, ...]:
+    """Read the list of faults, in its order; a fault is there once for each of its programs."""
+    return tuple(
+        Fault(
+            name=entry["name"],
+            architecture=architecture,
+            base=entry[architecture]["base"],
+            refuted_by=tuple(entry["refuted_by"]),
+            description=entry["description"],
+            edits=tuple(Edit(**edit) for edit in entry[architecture]["edits"]),
+        )
+        for entry in tomllib.loads(path.read_text())["fault"]
+        for architecture in ARCHITECTURES
+        if architecture in entry
+    )
 
 
 def apply(fault: Fault, source: str) -> str:

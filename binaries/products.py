@@ -138,9 +138,9 @@ def products(root: Path) -> tuple[Product, ...]:
         path = f"binaries/{program}"
         found.append(shared_object(program, f"{path}.so"))
         found.append(shared_object(program, f"{path}.stripped.so", strip=True))
-    for fault in load(root / "binaries" / "faults"):
-        program = f"{fault.architecture}/{fault.base}"
-        path = f"binaries/faults/{fault.architecture}/{fault.name}.so"
-        found.append(shared_object(program, path, fault=fault))
+    found += [
+        shared_object(fault.program, fault.path, fault=fault)
+        for fault in load(root / "binaries" / "faults.toml")
+    ]
     found += [runner(architecture) for architecture in ARCHITECTURES]
     return tuple(found)

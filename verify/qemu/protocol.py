@@ -105,6 +105,8 @@ def _count(ranges: Sequence[object]) -> bytes:
 
 def _context(machine: Machine, entry: int, registers: Mapping[str, int]) -> bytes:
     context = bytearray(machine.size)
+    if PROGRAM_COUNTER in registers:
+        raise QemuError(f"{PROGRAM_COUNTER} is set by the entry point, not by a case")
     values = {machine.return_address: RETURN_ADDRESS, **registers, PROGRAM_COUNTER: entry}
     for name, value in values.items():
         place = machine.places.get(name)

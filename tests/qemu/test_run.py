@@ -1,0 +1,204 @@
+"""QEMU runs code from exactly the given state and reports exactly the state at its end."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+
+import pytest
+
+from verify import qemu
+from verify.qemu import emulator
+
+ARCHES = tuple(qemu.MACHINES)
+CODE = 0x10_0000
+DATA = 0x20_0000
+
+
+def words(*values: int) -> bytes:
+    return b"".join(value.to_bytes(4, "little") for value in values)
+
+
+# LoongArch Reference Manual, volume 1; Power ISA 3.1, book I.
+RETURN = {"loongarch64": words(0x4C000020), "powerpc64le": words(0x4E800020)}
+BRANCH_TO_SELF = {"loongarch64": words(0x50000000), "powerpc64le": words(0x48000000)}
+TRAP = {"loongarch64": words(0x002A0000), "powerpc64le": words(0x7FE00008)}
+FLOATING_STATUS = {"fcsr", "xer"}
+
+
+def registers(arch: str, seed: int) -> dict[str, int]:
+    """Random values for every register that takes any value."""
+    values = random.Random(seed)
+    machine = qemu.MACHINES[arch]
+    return {
+        name: values.getrandbits(place.bits)
+        for name, place in machine.places.items()
+        if name not in {"pc", "zero", machine.return_address, *FLOATING_STATUS}
+    }
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+class TestState:
+    def test_qemu_is_there(self, arch: str) -> None:
+        assert qemu.available(arch) is not None, qemu.install_hint(arch)
+
+    def test_every_register_arrives_and_comes_back(self, arch: str) -> None:
+        cases = [qemu.Case(registers(arch, seed)) for seed in range(50)]
+        outcomes = qemu.run(arch, [(CODE, RETURN[arch])], CODE, cases, timeout=10)
+        for case, outcome in zip(cases, outcomes, strict=True):
+            fixed = {
+                "pc": qemu.RETURN_ADDRESS,
+                qemu.MACHINES[arch].return_address: qemu.RETURN_ADDRESS,
+            }
+            unset = dict.fromkeys(FLOATING_STATUS | qemu.MACHINES[arch].constant, 0)
+            expected = {**unset, **case.registers, **fixed}
+            assert outcome.registers == {name: expected[name] for name in outcome.registers}
+            assert (outcome.signal, outcome.fault_address) == (None, None)
+
+    def test_memory_is_fresh_in_every_case(self, arch: str) -> None:
+        one = qemu.Case({}, ((DATA + 4, b"first"),), ((DATA, 16),))
+        two = qemu.Case({}, ((DATA + 9, b"second"),), ((DATA, 16), (DATA + 10, 2)))
+        outcomes = qemu.run(arch, [(CODE, RETURN[arch])], CODE, [one, two], timeout=10)
+        assert outcomes[0].memory == (b"\0\0\0\0first".ljust(16, b"\0"),)
+        assert outcomes[1].memory == (b"\0\0\0\0\0\0\0\0\0second\0", b"ec")
+
+    def test_ranges_may_touch_pages_anywhere(self, arch: str) -> None:
+        addresses = (
+            qemu.LOWEST_ADDRESS,
+            0x1_0000_0000 - 3,
+            qemu.HIGHEST_ADDRESS - 8,
+        )
+        case = qemu.Case(
+            {}, tuple((at, b"12345678") for at in addresses), tuple((at, 8) for at in addresses)
+        )
+        code = [(0x5555_5000_0000 >> 4, RETURN[arch]), (CODE, TRAP[arch])]
+        (outcome,) = qemu.run(arch, code, code[0][0], [case], timeout=10)
+        assert outcome.memory == (b"12345678",) * 3
+
+    def test_thousands_of_cases_are_fast(self, arch: str) -> None:
+        case = qemu.Case(registers(arch, 1), ((DATA, b"x"),), ((DATA, 64),))
+        start = time.monotonic()
+        outcomes = qemu.run(arch, [(CODE, RETURN[arch])], CODE, [case] * 3000, timeout=10)
+        assert len(outcomes) == 3000
+        assert time.monotonic() - start < 10
+
+
+# (name, code, registers, expected registers)
+INSTRUCTIONS = [
+    # rotri.w a0, a0, 12: the result is sign-extended
+    ("loongarch64", 0x004CB084, {"a0": 0x12345FFF}, {"a0": 0xFFFFFFFFFFF12345}),
+    # add.d a2, a0, a1
+    ("loongarch64", 0x00109486, {"a0": 2**64 - 1, "a1": 3}, {"a2": 2, "a0": 2**64 - 1}),
+    # rotlwi r3, r3, 12
+    ("powerpc64le", 0x5463603E, {"r3": 0xFFF12345}, {"r3": 0x12345FFF}),
+    # addic r3, r3, 1: the carry is bit 29 of XER
+    ("powerpc64le", 0x30630001, {"r3": 2**64 - 1}, {"r3": 0, "xer": 0x20040000}),
+    # addze r4, r4
+    ("powerpc64le", 0x7C840194, {"r4": 5, "xer": 0x20000000}, {"r4": 6, "xer": 0}),
+    # cmpldi cr7, r3, 5
+    ("powerpc64le", 0x2BA30005, {"r3": 5, "cr": 0xFFFFFFFF}, {"cr": 0xFFFFFFF2}),
+    # mtctr r3
+    ("powerpc64le", 0x7C6903A6, {"r3": 77}, {"ctr": 77}),
+]
+
+
+@pytest.mark.parametrize(("arch", "instruction", "before", "after"), INSTRUCTIONS)
+def test_single_instruction(
+    arch: str, instruction: int, before: dict[str, int], after: dict[str, int]
+) -> None:
+    code = [(CODE, words(instruction) + RETURN[arch])]
+    (outcome,) = qemu.run(arch, code, CODE, [qemu.Case(before)], timeout=10)
+    assert {name: outcome.registers[name] for name in after} == after
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+class TestSignals:
+    def one(self, arch: str, code: bytes, case: qemu.Case, timeout: float = 10) -> qemu.Outcome:
+        """The outcome of a case run twice, which must not differ."""
+        outcome, again = qemu.run(arch, [(CODE, code)], CODE, [case, case], timeout=timeout)
+        assert outcome == again
+        return outcome
+
+    @pytest.mark.parametrize(
+        ("address", "name"), [(0x66_6660, "unmapped"), (CODE, "code"), (0, "null")]
+    )
+    def test_store_to_what_is_not_data(self, arch: str, address: int, name: str) -> None:
+        store = {"loongarch64": 0x29800085, "powerpc64le": 0x90830000}
+        first = {"loongarch64": "a0", "powerpc64le": "r3"}
+        code = RETURN[arch] + words(store[arch]) + RETURN[arch]
+        case = qemu.Case({first[arch]: address, "f2" if arch == "powerpc64le" else "fa2": 5})
+        outcomes = qemu.run(arch, [(CODE, code)], CODE + 4, [case, case], timeout=10)
+        assert outcomes[0] == outcomes[1], name
+        assert outcomes[0].signal == signal.SIGSEGV
+        assert outcomes[0].fault_address == address
+        assert outcomes[0].registers["pc"] == CODE + 4
+        assert outcomes[0].registers[first[arch]] == address
+
+    def test_illegal_instruction(self, arch: str) -> None:
+        outcome = self.one(arch, words(0) + RETURN[arch], qemu.Case({}))
+        assert (outcome.signal, outcome.registers["pc"]) == (signal.SIGILL, CODE)
+
+    def test_trap(self, arch: str) -> None:
+        outcome = self.one(arch, TRAP[arch] + RETURN[arch], qemu.Case({}))
+        assert (outcome.signal, outcome.registers["pc"]) == (signal.SIGTRAP, CODE)
+
+    def test_return_to_elsewhere(self, arch: str) -> None:
+        name = qemu.MACHINES[arch].return_address
+        outcome = self.one(arch, RETURN[arch], qemu.Case({name: 0x77_7770}))
+        assert (outcome.signal, outcome.registers["pc"]) == (signal.SIGSEGV, 0x77_7770)
+
+    def test_endless_loop_ends_in_time(self, arch: str) -> None:
+        start = time.monotonic()
+        case = qemu.Case(registers(arch, 3), ((DATA, b"kept"),), ((DATA, 4),))
+        outcome = self.one(arch, BRANCH_TO_SELF[arch], case, timeout=0.2)
+        assert time.monotonic() - start < 10
+        assert (outcome.signal, outcome.fault_address) == (signal.SIGALRM, None)
+        assert outcome.registers["pc"] == CODE
+        assert outcome.memory == (b"kept",)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("case", "message"),
+        [
+            (qemu.Case({"x": 1}), "has no register x"),
+            (qemu.Case({"pc": 0}), "pc is set by the entry point"),
+            (qemu.Case({"zero": 1}), "zero is always zero|has no register zero"),
+            (qemu.Case({"lr": 2**64, "ra": 2**64}), "does not fit the 64 bits|has no register"),
+            (qemu.Case({}, ((0x8000, b"x"),)), "cannot map 1 bytes at 0x8000"),
+            (qemu.Case({}, (), ((2**64 - 8, 16),)), "cannot map 16 bytes"),
+            (qemu.Case({}, (), ((0x40_0000_0000, 1),)), "cannot map 1 bytes at 0x4000000000"),
+            (qemu.Case({}, ((CODE + 8, b"x"),)), "data at 0x100000 would share a page with code"),
+            (qemu.Case({}, ((DATA, b"x"),) * 65), "65 memory ranges in one case"),
+        ],
+    )
+    def test_bad_case(self, arch: str, case: qemu.Case, message: str) -> None:
+        with pytest.raises(qemu.QemuError, match=message):
+            qemu.run(arch, [(CODE, RETURN[arch])], CODE, [case], timeout=1)
+
+    def test_code_that_ends_the_runner(self, arch: str) -> None:
+        exit_with_7 = {
+            "loongarch64": words(0x0281780B, 0x02801C04, 0x002B0000),
+            "powerpc64le": words(0x380000EA, 0x38600007, 0x44000002),
+        }
+        with pytest.raises(qemu.QemuError, match="exit status 7"):
+            qemu.run(arch, [(CODE, exit_with_7[arch])], CODE, [qemu.Case({})], timeout=1)
+
+    def test_missing_qemu_names_the_command_that_installs_it(
+        self, arch: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("PATH", "/nowhere")
+        emulator.available.cache_clear()
+        try:
+            assert qemu.available(arch) is None
+            with pytest.raises(qemu.QemuError, match="sudo apt-get install qemu-user"):
+                qemu.run(arch, [(CODE, RETURN[arch])], CODE, [qemu.Case({})], timeout=1)
+        finally:
+            emulator.available.cache_clear()
+
+
+def test_unknown_architecture() -> None:
+    with pytest.raises(qemu.QemuError, match="no runner for architecture m68k"):
+        qemu.available("m68k")
