@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from verify import qemu
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FUNCTION = "__arch_chacha20_blocks_nostack"
@@ -80,14 +83,16 @@ def architecture(path: Path) -> str:
     return path.parent.name
 
 
-def function(path: Path) -> tuple[tuple[int, bytes], int]:
-    """The code blob of a shared object, loaded at CODE, and the entry of its function."""
+def function(
+    path: Path, name: str = FUNCTION, table_name: str = ".symtab"
+) -> tuple[tuple[int, bytes], int]:
+    """The code blob of a shared object, loaded at CODE, and the entry of a function in it."""
     with path.open("rb") as file:
         elf = ELFFile(file)
         (segment,) = (s for s in elf.iter_segments() if s["p_type"] == "PT_LOAD")
-        table = elf.get_section_by_name(".symtab")
+        table = elf.get_section_by_name(table_name)
         assert isinstance(table, SymbolTableSection)
-        symbols = table.get_symbol_by_name(FUNCTION)
+        symbols = table.get_symbol_by_name(name)
         assert symbols, path
         return (CODE + segment["p_vaddr"], segment.data()), CODE + symbols[0]["st_value"]
 
@@ -142,6 +147,25 @@ def execute(path: Path, calls: Sequence[Call], *, timeout: float = 10) -> list[D
     ]
 
 
+def executed_path(
+    path: Path, call: Call, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> list[int]:
+    """The addresses of the translation blocks that QEMU executes for a call, the runner's too."""
+    log = scratch / "qemu.log"
+    monkeypatch.setenv("QEMU_LOG", "exec,nochain")
+    monkeypatch.setenv("QEMU_LOG_FILENAME", str(log))
+    execute(path, [call])
+    traced = [line for line in log.read_text().splitlines() if line.startswith("Trace")]
+    assert traced, "QEMU logged nothing"
+    return [int(line.split("[")[1].split("/")[1], 16) for line in traced]
+
+
+@cache
+def expected_output(call: Call) -> bytes:
+    """The bytes that the specification gives for a call."""
+    return chacha20.stream(call.key, call.counter, call.nblocks)
+
+
 def _wrong_registers(done: Done) -> bool:
     before, after = done.initial.registers, done.outcome.registers
     if any(before[name] != after[name] for name in PRESERVED[done.arch]):
@@ -165,8 +189,7 @@ def breaches(done: Done) -> set[str]:
     found = set()
     if done.outcome.signal is not None or _wrong_registers(done):
         found.add("abi")
-    expected = chacha20.stream(done.call.key, done.call.counter, done.call.nblocks)
-    if output[GUARD:-GUARD] != expected:
+    if output[GUARD:-GUARD] != expected_output(done.call):
         found.add("output")
     after = (done.call.counter + done.call.nblocks) % 2**64
     if counter[GUARD:-GUARD] != after.to_bytes(8, "little"):
