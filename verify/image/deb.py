@@ -10,14 +10,16 @@ import tarfile
 from collections.abc import Iterator
 from typing import IO, cast
 
-from verify.image.compression import Budget, Buffer, recognise, stream
+from verify.image.compression import MIB, Budget, Buffer, recognise, stream
 from verify.image.errors import FormatError
 
 MAGIC = b"!<arch>\n"
 HEADER_SIZE = 60
 MEMBER_LIMIT = 16
 KERNEL_PREFIXES = ("vmlinuz", "vmlinux", "Image", "bzImage")
-KERNEL_LIMIT = 512 << 20
+KERNEL_LIMIT = 512 * MIB
+# A package is unpacked as a stream, up to its kernel; only that is kept.
+PACKAGE_LIMIT = 1024 * MIB
 
 
 class _Chunks(io.RawIOBase):
@@ -61,7 +63,7 @@ def _members(data: Buffer) -> Iterator[tuple[str, memoryview]]:
     raise FormatError("damaged Debian package (too many archive members)")
 
 
-def kernel(data: Buffer, budget: Budget) -> tuple[str, bytes]:
+def kernel(data: Buffer) -> tuple[str, bytes]:
     """Return where the first kernel image stands in the package `data`, and its bytes.
 
     Raises `FormatError` for a damaged package and for one without a kernel.
@@ -72,7 +74,10 @@ def kernel(data: Buffer, budget: Budget) -> tuple[str, bytes]:
         if not name.startswith("data.tar"):
             continue
         compression = recognise(content)
-        chunks = stream(compression, content, budget) if compression else iter([content.tobytes()])
+        if compression is None:
+            chunks = iter([content.tobytes()])
+        else:
+            chunks = stream(compression, content, Budget(PACKAGE_LIMIT))
         found = _kernel_member(_Chunks(chunks))
         if found is None:
             raise FormatError(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from verify.image.apt import Apt, Mirror, Package, UnreachableError, run, system_mirrors
 from verify.image.errors import InputError
-from verify.image.files import make_directory, replace_file
+from verify.image.files import make_directory, replace_files
 
 __all__ = ["DEFAULT_SUITE", "FLAVOURS", "Fetched", "Mirror", "UnreachableError", "fetch"]
 
@@ -133,7 +133,7 @@ def _fetched(apt: Apt, package: Package, directory: Path, progress: Progress) ->
     target = directory / package.file
     if not (target.is_file() and _sha256(target) == package.sha256):
         content = apt.download(package, lambda done: progress(package.name, done, package.size))
-        replace_file(target, content)
+        replace_files(directory, {package.file: content})
     progress(package.name, package.size, package.size)
     return Fetched(
         architecture=package.architecture,
@@ -156,14 +156,13 @@ def _sha256(path: Path) -> str:
 
 def _record(directory: Path, fetched: Sequence[Fetched]) -> None:
     """Add `fetched` to the manifest in `directory`, which keeps entries of files still there."""
-    path = directory / MANIFEST
     entries: dict[str, object] = {}
     try:
-        for entry in json.loads(path.read_text())["packages"]:
+        for entry in json.loads((directory / MANIFEST).read_text())["packages"]:
             if (directory / entry["file"]).is_file():
                 entries[entry["file"]] = entry
     except (OSError, ValueError, KeyError, TypeError):
         entries.clear()  # missing, or not a manifest of ours
     entries |= {item.file: asdict(item) for item in fetched}
     manifest = {"packages": [entries[name] for name in sorted(entries)]}
-    replace_file(path, (json.dumps(manifest, indent=2) + "\n").encode())
+    replace_files(directory, {MANIFEST: (json.dumps(manifest, indent=2) + "\n").encode()})

@@ -68,7 +68,7 @@ def read_header(data: Buffer, base: int = 0) -> Header:
         raise FormatError("damaged ELF header (its own size is wrong)")
     machine = fields.e_machine
     name = machine if isinstance(machine, str) else f"EM_{machine}"
-    kind = fields.e_type if isinstance(fields.e_type, str) else f"type {fields.e_type}"
+    kind = fields.e_type if isinstance(fields.e_type, str) else str(fields.e_type)
     structs = _structs(little_endian, bits, kind, name)
     return Header(base, bits, little_endian, kind, name, fields, structs)
 

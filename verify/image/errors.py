@@ -26,3 +26,8 @@ class InputError(ValueError):
 
 class FormatError(ValueError):
     """A reason without its file: raised where bytes are read, turned into `InputError` above."""
+
+
+def reason(error: OSError | ValueError) -> str:
+    """Return why the operating system refused something, without the file's name."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)

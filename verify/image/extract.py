@@ -7,7 +7,7 @@ from typing import Any
 
 from verify.image.elf import Image
 from verify.image.errors import InputError
-from verify.image.files import make_directory, replace_file
+from verify.image.files import make_directory, replace_files
 
 MANIFEST = "manifest.json"
 SUFFIXES = {"shared": ".so", "executable": "", "relocatable": ".o"}
@@ -30,22 +30,21 @@ def describe(image: Image) -> dict[str, Any]:
 def extract_to(images: Sequence[Image], directory: Path) -> dict[str, Any]:
     """Write each image and `MANIFEST` into `directory`, which is made; return the manifest.
 
-    Files of the same name are replaced, each in one step. Raises `InputError` when something
-    cannot be written; a directory made for this is then removed again.
+    Files of the same name are replaced. Raises `InputError` when something cannot be written, and
+    leaves nothing behind then.
     """
     manifest = {"images": [describe(image) for image in images]}
-    made = not directory.exists()
+    contents = {
+        str(entry["file"]): image.data
+        for entry, image in zip(manifest["images"], images, strict=True)
+    }
+    contents[MANIFEST] = (json.dumps(manifest, indent=2) + "\n").encode()
+    new = not directory.exists()
     make_directory(directory)
-    written: list[Path] = []
     try:
-        for image, entry in zip(images, manifest["images"], strict=True):
-            replace_file(directory / str(entry["file"]), image.data)
-            written.append(directory / str(entry["file"]))
-        replace_file(directory / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())
+        replace_files(directory, contents)
     except InputError:
-        if made:
-            for path in written:
-                path.unlink(missing_ok=True)
+        if new:
             directory.rmdir()
         raise
     return manifest

@@ -1,33 +1,11 @@
 """Writing files whole or not at all."""
 
-import contextlib
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
-from verify.image.errors import InputError
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write `content` to `path`, replacing what is there in one step.
-
-    Raises `InputError` when that is not possible, and leaves nothing behind.
-    """
-    try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-                umask = os.umask(0)
-                os.umask(umask)
-                os.fchmod(file.fileno(), 0o666 & ~umask)
-            Path(temporary).replace(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(temporary).unlink()
-            raise
-    except OSError as error:
-        raise InputError(str(path), f"cannot be written ({error.strerror})") from None
+from verify.image.errors import InputError, reason
 
 
 def make_directory(directory: Path) -> None:
@@ -36,5 +14,35 @@ def make_directory(directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
         raise InputError(str(directory), "is not a directory") from None
-    except OSError as error:
-        raise InputError(str(directory), f"cannot be made ({error.strerror})") from None
+    except (OSError, ValueError) as error:
+        raise InputError(str(directory), f"cannot be made ({reason(error)})") from None
+
+
+def replace_files(directory: Path, contents: Mapping[str, bytes]) -> None:
+    """Write each content to the file of its name in `directory`, replacing what is there.
+
+    All are complete on disk before the first takes its name. Raises `InputError` when one cannot
+    be written, and leaves nothing behind then.
+    """
+    for name in contents:
+        if (directory / name).is_dir():
+            raise InputError(str(directory / name), "cannot be written (it is a directory)")
+    staged: list[tuple[Path, Path]] = []
+    target = directory
+    try:
+        for name, content in contents.items():
+            target = directory / name
+            descriptor, temporary = tempfile.mkstemp(prefix=f".{name[:32]}.", dir=directory)
+            staged.append((Path(temporary), target))
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                umask = os.umask(0)
+                os.umask(umask)
+                os.fchmod(file.fileno(), 0o666 & ~umask)
+        for path, target in staged:
+            path.replace(target)
+    except (OSError, ValueError) as error:
+        raise InputError(str(target), f"cannot be written ({reason(error)})") from None
+    finally:
+        for path, _ in staged:
+            path.unlink(missing_ok=True)

@@ -10,11 +10,11 @@ from verify.image import deb, elfheader
 from verify.image.compression import MIB, Budget, Buffer, decompress, recognise
 from verify.image.elf import Elf, Image
 from verify.image.elfparse import KINDS, parse_bytes
-from verify.image.errors import FormatError, InputError
+from verify.image.errors import FormatError, InputError, reason
 from verify.image.kernel import BOOT_IMAGES, boot_image, packed_kernels
 
 INPUT_LIMIT = 1024 * MIB
-UNPACKED_LIMIT = 1024 * MIB
+UNPACKED_LIMIT = 512 * MIB
 DEPTH_LIMIT = 6
 # A vDSO has some ten kilobytes, some hundred with its debugging sections.
 VDSO_LIMIT = 4 * MIB
@@ -41,7 +41,7 @@ class _Search:
         if data.startswith(elfheader.MAGIC):
             self._elf(data, trail)
         elif data.startswith(deb.MAGIC):
-            description, content = deb.kernel(data, self.budget)
+            description, content = deb.kernel(data)
             self.file(content, (*trail, description))
         elif boot is not None:
             if not (boot.raw and self._embedded(data, (*trail, boot.name))):
@@ -188,8 +188,7 @@ def open_images(path: Path | str) -> tuple[Image, ...]:
     except PermissionError:
         raise InputError(source, "permission denied") from None
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else None
-        raise InputError(source, f"cannot be read ({reason or error})") from None
+        raise InputError(source, f"cannot be read ({reason(error)})") from None
     if len(data) > INPUT_LIMIT:
         raise InputError(source, f"larger than {INPUT_LIMIT // MIB} MiB, which is the limit")
     name = "vdso" if str(path) == STANDARD_INPUT else path.stem.partition(".so")[0]
