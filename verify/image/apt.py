@@ -45,27 +45,29 @@ class Package:
 def system_mirrors() -> tuple[Mirror, ...]:
     """Return the Debian mirrors in the system's apt configuration, in its order.
 
-    Raises `InputError` when there is none.
+    Before the first `apt-get update` the origins of its sources are unknown; then all are
+    returned, for Debian's keys decide in the end. Raises `InputError` when there is none.
     """
-    listing = run(["apt-get", "indextargets", "Created-By: Packages", "Component: main"])
-    targets = [
-        target
-        for target in stanzas(listing.stdout)
-        # The origin is unknown until the first `apt-get update`.
-        if target.get("Origin", "Debian") == "Debian"
-        and "Site" in target
-        and not target["Site"].startswith("cdrom:")
-        and not target.get("Release", "").endswith(("-security", "/updates"))
+    sites = [t["Site"] for t in _targets() if t.get("Origin") == "Debian"] or [
+        t["Site"] for t in _targets("--no-release-info")
     ]
-    # Known origins first: False sorts before True.
-    targets.sort(key=lambda target: "Origin" not in target)
-    default = str(KEYRING) if KEYRING.exists() else ""
-    mirrors = dict.fromkeys(Mirror(t["Site"], t.get("Signed-By", default)) for t in targets)
-    if not mirrors:
+    if not sites:
         raise InputError(
             "apt", "its configuration names no Debian mirror; add one to its sources and retry"
         )
-    return tuple(mirrors)
+    keyring = str(KEYRING) if KEYRING.exists() else ""
+    return tuple(Mirror(site, keyring) for site in dict.fromkeys(sites))
+
+
+def _targets(*options: str) -> list[dict[str, str]]:
+    """Return the package lists of the system's sources that may be those of a full archive."""
+    listing = run(["apt-get", "indextargets", *options, "Created-By: Packages", "Component: main"])
+    return [
+        target
+        for target in stanzas(listing.stdout)
+        if not target.get("Site", "cdrom:").startswith("cdrom:")
+        and not target.get("Release", "").endswith(("-security", "/updates"))
+    ]
 
 
 def run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
