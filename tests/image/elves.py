@@ -269,3 +269,16 @@ def kernel(*embedded: bytes, size: int = 512 * 1024) -> bytes:
         filler[position : position + len(data)] = data
         position += -(-len(data) // 4096) * 4096
     return bytes(filler)
+
+
+def patched(data: bytes, offset: int, layout: str, value: int, section: int | None = None) -> bytes:
+    """Return a 64-bit little-endian file with the field at `offset` changed.
+
+    The offset is in the header of section number `section` when one is given.
+    """
+    out = bytearray(data)
+    if section is not None:
+        (table,) = struct.unpack_from("<Q", data, 40)
+        offset += table + 64 * section
+    struct.pack_into("<" + layout, out, offset, value)
+    return bytes(out)

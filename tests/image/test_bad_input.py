@@ -78,6 +78,10 @@ CASES: dict[str, tuple[bytes, str]] = {
     ),
     "kernel without vDSO": (elves.vmlinux(), NO_VDSO),
     "Image without vDSO": (containers.arm64_image(elves.kernel()), NO_VDSO),
+    "kernel with damaged vDSO": (
+        elves.vmlinux(elves.patched(VDSO, 56, "Q", 0, section=3)),
+        "no ELF shared object that exports getrandom; ELF at 0x3000: damaged ELF file",
+    ),
     "zboot without vDSO": (containers.zboot(COMPRESSORS["zstd"](elves.kernel())), NO_VDSO),
     "truncated vmlinux": (elves.vmlinux(VDSO)[:-1], "truncated ELF file"),
     "truncated zboot": (containers.zboot(ZSTD)[:1000], "truncated EFI zboot image"),
@@ -110,6 +114,7 @@ CASES: dict[str, tuple[bytes, str]] = {
     "package, short kernel": (with_tar(tar_of(1 << 20, bytes(600))), "damaged Debian package"),
     "package, huge kernel": (with_tar(tar_of(1 << 33, bytes(600))), "has 8589934592 bytes"),
     "zboot bomb": (containers.zboot(bomb(1 << 33)), "unpacks to more than 512 MiB"),
+    "s390x bomb": (containers.s390_image(bomb(1 << 33)), "unpacks to more than 512 MiB"),
     "package bomb": (
         with_tar(bomb(1 << 33, tar_of(1 << 33, b"", "./file"))),
         "unpacks to more than 1024 MiB",

@@ -127,21 +127,33 @@ def test_our_binaries_are_there() -> None:
     assert elves.BINARIES
 
 
-# Offsets in the ELF header of the 64-bit class, and in a section header.
+# Offsets in the ELF header of the 64-bit class, in a section header and in the program header.
 E_TYPE, E_EHSIZE, E_PHOFF, E_SHOFF, E_PHENTSIZE, E_PHNUM = 16, 52, 32, 40, 54, 56
 E_SHENTSIZE, E_SHNUM, E_SHSTRNDX = 58, 60, 62
-SH_NAME, SH_ADDR, SH_OFFSET, SH_SIZE, SH_LINK, SH_ENTSIZE = 0, 16, 24, 32, 40, 56
+SH_NAME, SH_TYPE, SH_ADDR, SH_OFFSET, SH_SIZE, SH_LINK, SH_INFO = 0, 4, 16, 24, 32, 40, 44
+SH_ADDRALIGN, SH_ENTSIZE = 48, 56
 P_OFFSET, P_FILESZ, P_MEMSZ = 64 + 8, 64 + 32, 64 + 40
-TEXT, NOTE, DYNSYM, DYNSTR = 1, 2, 3, 4
+TEXT, NOTE, DYNSYM = 1, 2, 3
+OBJECT_SYMTAB, OBJECT_RELA_TEXT = 7, 9
 
 
 def patched(offset: int, layout: str, value: int, section: int | None = None) -> bytes:
     """A good shared object with one field changed, of a section header when `section` is given."""
+    return elves.patched(elves.shared_object(), offset, layout, value, section)
+
+
+def object_patched(offset: int, layout: str, value: int, section: int) -> bytes:
+    """A good relocatable object with one field of a section header changed."""
+    return elves.patched(elves.relocatable_object(), offset, layout, value, section)
+
+
+def with_segments(*segments: tuple[int, int]) -> bytes:
+    """A good shared object whose program headers load it at these addresses and sizes."""
     data = bytearray(elves.shared_object())
-    if section is not None:
-        (table,) = struct.unpack_from("<Q", data, E_SHOFF)
-        offset += table + 64 * section
-    struct.pack_into("<" + layout, data, offset, value)
+    struct.pack_into("<Q", data, E_PHOFF, len(data))
+    struct.pack_into("<H", data, E_PHNUM, len(segments))
+    for address, size in segments:
+        data += struct.pack("<IIQQQQQQ", 1, 5, 0, address, address, size, size, 16)
     return bytes(data)
 
 
@@ -187,6 +199,17 @@ def symbol_patched(offset: int, layout: str, value: int) -> bytes:
         (patched(P_FILESZ, "Q", 1 << 40), "a segment lies behind its end"),
         (patched(P_MEMSZ, "Q", 8), "larger in the file than in memory"),
         (patched(P_MEMSZ, "Q", 1 << 40), "segments of more than 16 MiB"),
+        (with_segments((0x100, 0x200), (0, 0x101)), "segments overlap in memory"),
+        (with_segments(((1 << 64) - 0x100, 0x101)), "a segment exceeds the address space"),
+        (with_segments(), "section '.text' is not where it is loaded"),
+        (patched(SH_TYPE, "I", 19, NOTE), "packed relative relocations"),
+        (patched(SH_TYPE, "I", 4, NOTE), "size of a relocation"),
+        (object_patched(SH_ADDRALIGN, "Q", 48, TEXT), "alignment of a section"),
+        (object_patched(SH_ADDRALIGN, "Q", 1 << 40, TEXT), "alignment of a section"),
+        (object_patched(SH_INFO, "I", 99, OBJECT_RELA_TEXT), "relocations for no section"),
+        (object_patched(SH_LINK, "I", 99, OBJECT_RELA_TEXT), "relocations without symbols"),
+        (object_patched(SH_LINK, "I", 0, OBJECT_RELA_TEXT), "a relocation against no symbol"),
+        (object_patched(SH_SIZE, "Q", 48, OBJECT_SYMTAB), "a relocation against no symbol"),
         (patched(64 + 4, "I", 4), "without executable code"),
         (symbol_patched(0, "I", 0xFFFFFF), "a name is too long or outside its table"),
         (symbol_patched(6, "H", 0x7FFF), "is in no section"),
@@ -205,6 +228,22 @@ def test_damaged_file(data: bytes, reason: str) -> None:
 def test_huge_file_is_refused() -> None:
     with pytest.raises(InputError, match="more than 16 MiB"):
         parse_elf(elves.shared_object() + bytes(17 << 20), "x")
+
+
+def test_too_many_symbols_are_refused() -> None:
+    with pytest.raises(InputError, match="40001 symbols; at most 32768"):
+        parse_elf(elves.shared_object(exports=("a",) * 40_000, local=False), "x")
+
+
+def test_relocations_of_a_shared_object_count_from_address_zero() -> None:
+    layout = Format()
+    entries = layout.relocation(0x80, 0, 3, 0) + layout.relocation(0x4000, 0, 3, 0)
+    parts = [
+        elves.Part(".text", elves.SHT_PROGBITS, elves.ALLOC | elves.EXEC, elves.TEXT),
+        elves.Part(".rela", elves.SHT_RELA, elves.ALLOC, entries, entry_size=24),
+    ]
+    elf = parse_elf(elves.write(elves.ET_DYN, elves.EM_LOONGARCH, parts), "x")
+    assert elf.relocations == (Relocation(0x80, 3, ""),)
 
 
 def test_quadratic_names_are_refused() -> None:

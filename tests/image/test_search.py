@@ -92,11 +92,18 @@ def test_the_vdso_is_found(data: bytes, path: tuple[str, ...], tmp_path: Path) -
     assert image.elf.getrandom is not None
 
 
-def test_lz4_legacy_of_several_blocks() -> None:
-    kernel = elves.kernel(size=containers.LZ4_LEGACY_BLOCK + (1 << 20)) + VDSO
-    for size in (b"", len(kernel).to_bytes(4, "little")):
-        (image,) = images_in(containers.zboot(containers.lz4_legacy(kernel) + size), "x")
+@pytest.mark.parametrize("size", [8 << 20, 9 << 20, 16 << 20])
+def test_lz4_legacy_of_several_blocks(size: int) -> None:
+    kernel = elves.kernel(VDSO, size=size)
+    for appended in (b"", len(kernel).to_bytes(4, "little")):
+        (image,) = images_in(containers.zboot(containers.lz4_legacy(kernel) + appended), "x")
         assert image.data == VDSO
+
+
+def test_what_is_inside_a_vdso_is_not_another() -> None:
+    nesting = elves.shared_object(text=elves.TEXT + OTHER + bytes(16))
+    (image,) = images_in(elves.vmlinux(nesting), "vmlinux")
+    assert image.data == nesting
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ A package is an `ar` archive (deb(5)): `debian-binary`, a control archive, and `
 compressed, with the files. Only that subset of `ar` is read: 60-byte headers, short names.
 """
 
-import io
 import posixpath
 import tarfile
 from collections.abc import Iterator
@@ -22,24 +21,21 @@ KERNEL_LIMIT = 512 * MIB
 PACKAGE_LIMIT = 1024 * MIB
 
 
-class _Chunks(io.RawIOBase):
-    """A readable file over an iterator of byte strings."""
+class _Chunks:
+    """What tarfile needs of a file, over an iterator of byte strings."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
         self._pending = memoryview(b"")
 
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        """Return up to `size` bytes, empty only at the end."""
+    def read(self, size: int) -> bytes:
+        """Return up to `size` bytes, none only at the end."""
         while not self._pending:
             chunk = next(self._chunks, None)
             if chunk is None:
                 return b""
             self._pending = memoryview(chunk)
-        taken = self._pending if size < 0 else self._pending[:size]
+        taken = self._pending[:size]
         self._pending = self._pending[len(taken) :]
         return bytes(taken)
 
@@ -104,8 +100,6 @@ def _first_kernel(tar: tarfile.TarFile) -> tuple[str, bytes] | None:
             if member.size > KERNEL_LIMIT:
                 raise FormatError(f"the kernel image inside has {member.size} bytes")
             file = tar.extractfile(member)
-            content = file.read() if file else b""
-            if len(content) != member.size:
-                raise FormatError("truncated Debian package")
-            return posixpath.normpath(member.name), content
+            assert file is not None  # as it is for every regular file
+            return posixpath.normpath(member.name), file.read()
     return None

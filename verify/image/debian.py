@@ -115,17 +115,18 @@ def _newest_kernels(apt: Apt) -> list[Package]:
             raise InputError(
                 apt.source, f"has no kernel image package for {architecture}; try another suite"
             )
+        # Of the same version the first is taken: linux-binary-*, before linux-image-*.
         newest.append(max(candidates, key=functools.cmp_to_key(_compare)))
     return newest
 
 
 def _compare(first: Package, second: Package) -> int:
-    """Order two packages by version, then linux-image before linux-binary."""
+    """Order two packages by version."""
     for relation, result in (("lt", -1), ("gt", 1)):
         command = ["dpkg", "--compare-versions", first.version, relation, second.version]
         if run(command).returncode == 0:
             return result
-    return int("-binary-" in first.name) - int("-binary-" in second.name)
+    return 0
 
 
 def _fetched(apt: Apt, package: Package, directory: Path, progress: Progress) -> Fetched:

@@ -117,9 +117,10 @@ def _layout(raw: tuple[Any, ...]) -> list[int]:
     for fields in raw:
         address = 0
         if SectionHeader("", 0, fields).in_memory:
-            alignment = max(fields.sh_addralign, LAYOUT_GAP)
+            alignment = fields.sh_addralign
             if alignment > MEMORY_LIMIT or alignment & (alignment - 1):
                 raise FormatError("damaged ELF file (alignment of a section)")
+            alignment = max(alignment, LAYOUT_GAP)
             address = -(-position // alignment) * alignment
             position = address + fields.sh_size + LAYOUT_GAP
         addresses.append(address)

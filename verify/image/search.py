@@ -31,6 +31,7 @@ class _Search:
     budget: Budget = field(default_factory=lambda: Budget(UNPACKED_LIMIT))
     found: list[tuple[bytes, tuple[str, ...], Elf]] = field(default_factory=list)
     without_getrandom: list[tuple[str, ...]] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)
 
     def file(self, data: Buffer, trail: tuple[str, ...]) -> None:
         """Search `data`, which must be of a known format."""
@@ -91,8 +92,10 @@ class _Search:
             content = bytes(data[offset : offset + size])
             try:
                 elf = parse_bytes(content)
-            except FormatError:
-                continue  # a chance match, or an object that is no vDSO
+            except FormatError as error:
+                # Perhaps a chance match, or an object that is no vDSO.
+                self.damaged.append(f"ELF at {offset:#x}: {error}")
+                continue
             if elf.kind == "shared" and elf.exports:
                 seen = True
                 self._vdso(content, (*trail, f"ELF at {offset:#x}"), elf)
@@ -160,7 +163,10 @@ def images_in(data: Buffer, source: str, name: str = "vdso") -> tuple[Image, ...
     if search.without_getrandom:
         exports = "; ".join(", ".join(names) for names in search.without_getrandom)
         raise InputError(source, f"the vDSO has no getrandom function; it exports {exports}")
-    raise InputError(source, "no vDSO inside: no ELF shared object that exports getrandom")
+    damaged = "".join(f"; {reason}" for reason in search.damaged[:1])
+    raise InputError(
+        source, f"no vDSO inside: no ELF shared object that exports getrandom{damaged}"
+    )
 
 
 def _read(path: Path) -> bytes:
