@@ -267,12 +267,33 @@ class _Templates:
             return const(0, _CHUNK)
         if below and all(value in (0, 0xFFFF_FFFF) for value in old + new):
             return extract(sign_extend(below[-1], _CHUNK), 2 * _CHUNK - 1, _CHUNK)
-        return var(f"{fresh(location).name}_{low}", _CHUNK)
+        return _unknown(location, low, _CHUNK)
 
 
 def fresh(location: Location) -> Term:
     """The variable for what is not known of a location at the loop's head."""
     return var(f"{FRESH}{location.space}_{location.offset}_{location.size}", 8 * location.size)
+
+
+def _weaker(location: Location, old: Invariant | None, block_count: Term) -> Invariant:
+    """What may still hold of a location whose invariant failed: the counter words in it, or
+    nothing."""
+    if old is not None and old.value.op == "concat":
+        position = 8 * location.size
+        parts = []
+        for part in old.value.args:
+            position -= part.width
+            counted = part.op == "extract" and part.args[0] is block_count
+            parts.append(part if counted else _unknown(location, position, part.width))
+        weaker = concat(*parts)
+        if weaker is not old.value and block_count in variables(parts):
+            return Invariant(location, weaker, old.kind)
+    return Invariant(location, fresh(location), "unknown")
+
+
+def _unknown(location: Location, low: int, width: int) -> Term:
+    """The variable for what is not known of a part of a location."""
+    return var(f"{fresh(location).name}_{low}", width)
 
 
 def _parts(want: Term, have: Term) -> Iterator[tuple[Term, Term]]:
@@ -348,7 +369,8 @@ def close_loop(
         if not failed:
             return arriving, loop, (*bounded, *kept)
         for location in failed:
-            invariants[location] = Invariant(location, fresh(location), "unknown")
+            old = invariants.get(location)
+            invariants[location] = _weaker(location, old, names.block_count)
     raise Unsupported(head, "no invariant of the block loop was found")
 
 

@@ -31,12 +31,18 @@ class Term:
     data: object
 
     def __repr__(self) -> str:
+        return self.text(5)
+
+    def text(self, depth: int) -> str:
+        """The term in prefix notation, what lies deeper than `depth` as an ellipsis."""
         if self.op == "const":
             return f"{self.data:#x}:{self.width}" if self.width else str(bool(self.data)).lower()
         if self.op == "var":
             return str(self.data)
-        inner = " ".join(map(repr, self.args))
-        return f"({self.op}{'' if self.data is None else f'{self.data}'} {inner})"
+        if not depth:
+            return "..."
+        inner = " ".join(arg.text(depth - 1) for arg in self.args)
+        return f"({self.op}{'' if self.data is None else self.data} {inner})"
 
     @property
     def value(self) -> int | None:
