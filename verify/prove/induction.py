@@ -200,7 +200,7 @@ def _samples(terms: list[Term], count: Term) -> list[dict[Term, int]]:
     generator = random.Random(0x6368616368613230)
     free = [term for term in postorder([*terms, count]) if term.op == "var"]
     samples = []
-    for value in (None, 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF_FFFF, None):
+    for value in (None, 0x7FFF_FFFF, 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF_FFFF, None):
         sample = {term: generator.getrandbits(max(term.width, 1)) for term in free}
         if value is not None:
             sample[count] = value

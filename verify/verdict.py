@@ -1,0 +1,179 @@
+"""What the harness says of a target: the only thing that reports and evidence read.
+
+A `Result` is one target with one verdict per property. It is written as JSON and read back
+without loss; the format is versioned and described by `verify/schema/result.schema.json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+
+FORMAT = 1
+"""Version of the JSON format. It changes when a reader of the old one would misunderstand."""
+
+
+class Verdict(Enum):
+    """The outcome of a property or of one obligation."""
+
+    PROVED = "PROVED"
+    """Holds for all inputs in the contract, given the caveats."""
+    REFUTED = "REFUTED"
+    """Fails for concrete inputs on which the real bytes were executed."""
+    UNKNOWN = "UNKNOWN"
+    """Neither: out of time or memory, an unsupported instruction, a counterexample that does not
+    reproduce."""
+    VACUOUS = "VACUOUS"
+    """The assumptions contradict each other, so nothing was said."""
+
+
+class Caveat(Enum):
+    """A named assumption that a verdict rests on. SOUNDNESS.md explains each."""
+
+    LIFTER_UNCHECKED = "lifter-unchecked"
+    """An instruction form of the function was not compared with QEMU for this version of the
+    semantics."""
+    REGIONS_DISJOINT = "regions-disjoint"
+    """dst, key, counter and the stack do not overlap, except as getrandom() overlaps dst and
+    key."""
+    SOLVER_TRUSTED = "solver-trusted"
+    """"unsat" of one solver was believed."""
+    CODE_UNPATCHED = "code-unpatched"
+    """The bytes in the file are the bytes that run."""
+    NOT_REPLAYED = "not-replayed"
+    """The counterexample was executed by the harness's own interpreter only: no QEMU."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One obligation and how it was decided.
+
+    `claim` is one line of English. `instructions` are the addresses that it came from,
+    `instances` the number of places in the proof that need the same formula. `seconds` is wall
+    time, `reason` tells why it is UNKNOWN.
+    """
+
+    id: str
+    claim: str
+    verdict: Verdict
+    seconds: float
+    instances: int = 1
+    instructions: tuple[int, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """Inputs on which the real bytes break a property, and what they did.
+
+    `key` is 8 words of 32 bits, `counter` a 64-bit number. `in_place` says that the key lay at
+    dst + 96, as in getrandom()'s refill. `expected` and `actual` are texts (words in
+    hexadecimal). `deviation` is the address of the first instruction at which the state leaves
+    the specification, with its text. `executed_by` names what ran the bytes.
+    """
+
+    key: tuple[int, ...]
+    counter: int
+    nblocks: int
+    in_place: bool
+    what: str
+    expected: str
+    actual: str
+    deviation: int | None
+    deviation_text: str
+    executed_by: str
+
+
+@dataclass(frozen=True)
+class PropertyResult:
+    """One property of one target: verdict, its obligations, what it found besides."""
+
+    property: str
+    title: str
+    verdict: Verdict
+    seconds: float
+    checks: tuple[Check, ...] = ()
+    findings: tuple[str, ...] = ()
+    reason: str = ""
+    counterexample: Counterexample | None = None
+
+
+@dataclass(frozen=True)
+class StackWrite:
+    """One store relative to the stack pointer.
+
+    `offset` is in bytes from the stack pointer at entry, `size` in bytes. `holds` names what is
+    written, `kind` classifies it (callee-saved, pointer, public, secret, unknown). `place` is
+    `frame`, `red zone`, `linkage area` or `outside`.
+    """
+
+    instruction: int
+    text: str
+    offset: int
+    size: int
+    holds: str
+    kind: str
+    place: str
+
+
+@dataclass(frozen=True)
+class LoopSummary:
+    """A loop of the function: address of its head, number of basic blocks, and its part in the
+    proof (`blocks`: closed by induction; `rounds`: constant number of passes)."""
+
+    head: int
+    blocks: int
+    part: str
+
+
+@dataclass(frozen=True)
+class TargetSummary:
+    """Which bytes were proved.
+
+    `source` is the file as named by the user, `sha256` its hash, `path` how the image was reached
+    inside it. `address` and `size` are the function's range in bytes, `function_sha256` the hash
+    of those bytes, `located` how the function was found.
+    """
+
+    source: str
+    sha256: str
+    path: tuple[str, ...]
+    image_sha256: str
+    build_id: str
+    architecture: str
+    function: str
+    address: int
+    size: int
+    function_sha256: str
+    located: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """Everything that is said of one target, or why nothing could be said (`error`)."""
+
+    target: TargetSummary
+    properties: tuple[PropertyResult, ...]
+    stack_writes: tuple[StackWrite, ...] = ()
+    discipline: str = ""
+    """Which stack discipline is met: no stack writes, or only public ones; empty if neither."""
+    loops: tuple[LoopSummary, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
+    tools: dict[str, str] = field(default_factory=dict)
+    """Name to version of everything that the verdict rests on."""
+    seconds: float = 0.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of all properties: REFUTED, then UNKNOWN, VACUOUS, PROVED."""
+        return worst(result.verdict for result in self.properties)
+
+
+_ORDER = (Verdict.REFUTED, Verdict.UNKNOWN, Verdict.VACUOUS, Verdict.PROVED)
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The first of REFUTED, UNKNOWN, VACUOUS, PROVED that occurs; UNKNOWN for none at all."""
+    found = set(verdicts)
+    return next((verdict for verdict in _ORDER if verdict in found), Verdict.UNKNOWN)
