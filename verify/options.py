@@ -1,0 +1,25 @@
+"""What a user can ask of a proof: the one place for its options and their defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PROPERTIES = ("output", "counter", "footprint", "stack", "abi")
+"""Ids of all properties, in the order of reports."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of `prove`.
+
+    `properties` are ids. `budget` is the solver's budget for one obligation in Z3 resource
+    units, which does not depend on the machine; `timeout` bounds one obligation in seconds of
+    wall time on top of it (None: no bound). `jobs` is the number of obligations decided at once.
+    `replay` executes counterexamples under QEMU where it is installed.
+    """
+
+    properties: tuple[str, ...] = PROPERTIES
+    budget: int = 30_000_000
+    timeout: float | None = None
+    jobs: int = 1
+    replay: bool = True
