@@ -1,0 +1,101 @@
+"""`abi`: the function keeps the promises of the C calling convention.
+
+At return the stack pointer and every callee-saved register (or the part of one that the ABI
+preserves) hold what they held at entry; control goes to the return address; a reserved register
+is never written, not even for a moment.
+"""
+
+from __future__ import annotations
+
+from verify.arch import Saved
+from verify.properties.model import Property, Stated, merged, unknown_memory
+from verify.prove.obligation import Obligation
+from verify.prove.segments import Segment, Segments
+from verify.prove.setting import register_value
+from verify.terms import FALSE, TRUE, Term, equal, extract, var
+
+
+def entry_value(segments: Segments, name: str) -> Term:
+    """What a register, or its part that the ABI names, held at entry."""
+    architecture = segments.target.architecture
+    if name == architecture.stack_pointer:
+        return segments.names.address("sp")
+    register = architecture.register(name)
+    offset, size = segments.engine.layout.registers[register.storage]
+    storage, start, whole = segments.engine.layout.enclosing(offset, size)
+    value = var(f"init_{storage}", 8 * whole)
+    if whole != size:
+        first = offset - start if segments.engine.layout.little else start + whole - offset - size
+        value = extract(value, 8 * (first + size) - 1, 8 * first)
+    return extract(value, *register.bits) if register.bits else value
+
+
+def _restored(segments: Segments, number: int, segment: Segment) -> list[Obligation]:
+    architecture = segments.target.architecture
+    return [
+        Obligation(
+            f"abi/{register.name}/exit{number}",
+            f"at return {register.name} holds what it held at entry",
+            segment.assumptions,
+            equal(
+                register_value(segment.machine, segments.engine, architecture, register.name),
+                entry_value(segments, register.name),
+            ),
+            _writers(segments, segment, register.storage),
+        )
+        for register in architecture.with_saved(Saved.CALLEE)
+    ]
+
+
+def _writers(segments: Segments, segment: Segment, storage: str) -> tuple[int, ...]:
+    """The instructions that write a part of a register."""
+    offset, size = segments.engine.layout.registers[storage]
+    return tuple(
+        dict.fromkeys(
+            write.instruction
+            for write in segment.machine.register_writes
+            if write.offset < offset + size and offset < write.offset + write.value.width // 8
+        )
+    )
+
+
+def _returns(segments: Segments, number: int, segment: Segment) -> Obligation:
+    return Obligation(
+        f"abi/return/exit{number}",
+        "control goes to the return address",
+        segment.assumptions,
+        equal(segment.path.target, segments.names.address("ra")),
+        (segment.machine.instruction,),
+    )
+
+
+def _reserved(segments: Segments) -> list[Obligation]:
+    found = []
+    for register in segments.target.architecture.with_saved(Saved.RESERVED):
+        writers = [
+            address
+            for segment in segments
+            for address in _writers(segments, segment, register.storage)
+        ]
+        found.append(
+            Obligation(
+                f"abi/{register.name}/never-written",
+                f"the reserved register {register.name} is never written",
+                (),
+                FALSE if writers else TRUE,
+                tuple(dict.fromkeys(writers)),
+            )
+        )
+    return found
+
+
+def state(segments: Segments) -> Stated:
+    """One obligation per preserved register and exit, per exit, and per reserved register."""
+    found = _reserved(segments)
+    for number, segment in enumerate(segments.exits):
+        found += [_returns(segments, number, segment), *_restored(segments, number, segment)]
+    none = () if segments.exits else ("no path of the function returns",)
+    return merged([Stated(tuple(found), unknown_memory(segments)), Stated((), none)])
+
+
+ABI = Property("abi", "preserved registers, reserved registers and the return address", state)

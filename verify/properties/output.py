@@ -1,0 +1,198 @@
+"""`output`: the bytes at dst are ChaCha20's.
+
+For every i < nblocks and j < 16 the four bytes at dst + 64 i + 4 j are word j of
+block(key, counter + i mod 2^64), little-endian. Each pass through the block loop writes the block
+at hand completely and nothing before it; it leaves the loop after nblocks passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from specs.contract import BLOCK_BYTES, REFILL_BLOCKS, REFILL_KEY_OFFSET
+from verify.lift.memory import Access
+from verify.properties.model import Property, Stated, merged, unknown_memory
+from verify.prove.correspondence import (
+    Pair,
+    SpecificationWords,
+    correspond,
+    shape,
+    specified_block,
+)
+from verify.prove.obligation import Obligation
+from verify.prove.segments import Segment, Segments
+from verify.prove.setting import high_word, low_word
+from verify.terms import (
+    FALSE,
+    TRUE,
+    Linear,
+    Term,
+    add,
+    binary,
+    conjunction,
+    const,
+    equal,
+    linear,
+    reverse_bytes,
+)
+
+_WORD = 4
+
+
+def block_start(segments: Segments, segment: Segment) -> Linear:
+    """The distance in bytes from dst to the block at hand, as an index without constant."""
+    bits = segments.names.pointer_bits
+    return linear(binary("bvmul", segment.done, const(BLOCK_BYTES, bits)))
+
+
+def _dst_writes(segment: Segment) -> list[Access]:
+    return [
+        access
+        for access in segment.accesses
+        if access.kind == "write" and access.place and access.place.region == "dst"
+    ]
+
+
+def written_words(segments: Segments, segment: Segment) -> tuple[Term, ...]:
+    """The 16 words of the block at hand, as the contract reads them: little-endian."""
+    cells = segment.machine.memory.region("dst", block_start(segments, segment))
+    machine = segment.machine
+    words = (
+        machine.converter.term(cells.read(offset, _WORD))
+        for offset in range(0, BLOCK_BYTES, _WORD)
+    )
+    return tuple(word if machine.little else reverse_bytes(word) for word in words)
+
+
+def _passes(segments: Segments, segment: Segment, blocks: int) -> Obligation:
+    """The segment leaves the function only when all blocks are done."""
+    bits = segments.names.pointer_bits
+    done = add(segment.done, const(blocks, bits))
+    return Obligation(
+        f"output/all-blocks/{segment.name.replace(' ', '-')}",
+        f"{segment.name}: the function returns only when nblocks blocks are written",
+        segment.assumptions,
+        equal(done, segments.names.nblocks),
+        (segment.machine.instruction,),
+    )
+
+
+def _window(segments: Segments, segment: Segment) -> Obligation:
+    """No write to dst in front of the block at hand."""
+    start = block_start(segments, segment)
+    outside = [
+        access
+        for access in _dst_writes(segment)
+        if access.place and (access.place.index != start or access.place.offset < 0)
+    ]
+    return Obligation(
+        f"output/earlier-blocks/{segment.name.replace(' ', '-')}",
+        f"{segment.name}: no write to dst in front of the block at hand",
+        segment.assumptions,
+        FALSE if outside else TRUE,
+        tuple(access.instruction for access in outside or _dst_writes(segment)),
+    )
+
+
+def _in_place(segments: Segments, segment: Segment, blocks: int) -> Obligation:
+    """The key is not read after it was overwritten, when it lies in the last block of a refill.
+
+    In that call the key is at dst + 96 and there are two blocks, so byte k of the key is byte
+    96 - 64 + k of the second block.
+    """
+    first = REFILL_KEY_OFFSET - BLOCK_BYTES * (REFILL_BLOCKS - 1)
+    overwritten: set[int] = set() if blocks else set(range(BLOCK_BYTES))
+    late: list[int] = []
+    for access in segment.accesses:
+        place = access.place
+        if place is None:
+            continue
+        touched = range(place.offset, place.offset + access.size)
+        if access.kind == "write" and place.region == "dst":
+            overwritten.update(touched)
+        elif access.kind == "read" and place.region == "key":
+            if overwritten & {first + byte for byte in touched}:
+                late.append(access.instruction)
+    return Obligation(
+        f"output/in-place/{segment.name.replace(' ', '-')}",
+        f"{segment.name}: the key, when it lies at dst + {REFILL_KEY_OFFSET}, is not read after "
+        "it was overwritten",
+        segment.assumptions,
+        FALSE if late else TRUE,
+        tuple(late),
+    )
+
+
+def _words(segments: Segments, segment: Segment) -> Iterator[Pair]:
+    count = segment.block_count
+    specified = specified_block(segments.names.key, low_word(count), high_word(count))
+    written = {write.value for write in segment.machine.register_writes}
+    written |= {access.value for access in segment.accesses}
+    yield from correspond(written_words(segments, segment), written, specified)
+
+
+def _origins(segment: Segment) -> dict[Term, int]:
+    """The instruction that first wrote each term."""
+    origin: dict[Term, int] = {}
+    for write in segment.machine.register_writes:
+        origin.setdefault(write.value, write.instruction)
+    for access in segment.accesses:
+        origin.setdefault(access.value, access.instruction)
+    return origin
+
+
+def _blocks_of(segment: Segment) -> int:
+    """How many blocks the segment finishes: one if it writes to dst at all or goes round."""
+    return 1 if segment.end == "loop" or _dst_writes(segment) else 0
+
+
+def _segment(segments: Segments, segment: Segment, known: dict[object, Obligation]) -> Stated:
+    if segment.begin == "entry" and segment.end == "loop":
+        return Stated((_window(segments, segment),))
+    blocks = _blocks_of(segment)
+    found = [_window(segments, segment), _in_place(segments, segment, blocks)]
+    if segment.end == "exit":
+        found.append(_passes(segments, segment, blocks))
+    if blocks:
+        origin = _origins(segment)
+        for pair in _words(segments, segment):
+            key = (pair.kind, shape(pair.formula))
+            old = known.get(key)
+            address = origin.get(pair.term)
+            here = (address,) if address is not None else ()
+            if old is None:
+                known[key] = Obligation(
+                    f"output/word{len(known)}",
+                    f"{_CLAIM.get(pair.kind, pair.kind)} equals the specification's, given "
+                    "equal operands",
+                    (),
+                    pair.formula,
+                    here,
+                )
+            else:
+                addresses = tuple(dict.fromkeys((*old.instructions, *here)))
+                known[key] = replace(
+                    old, instances=old.instances + 1, instructions=addresses
+                )
+    return Stated(tuple(found))
+
+
+_CLAIM = {
+    "output": "an output word",
+    "sum": "a sum",
+    "exclusive or": "an exclusive or",
+}
+
+
+def state(segments: Segments) -> Stated:
+    """The obligations of `output`, see the module."""
+    known: dict[object, Obligation] = {}
+    parts = [_segment(segments, segment, known) for segment in segments]
+    words = Stated(tuple(known.values()), unknown_memory(segments))
+    return merged([*parts, words])
+
+
+OUTPUT = Property("output", "dst holds ChaCha20's key stream, for every number of blocks", state)
+
+__all__ = ["OUTPUT", "SpecificationWords", "block_start", "conjunction", "written_words"]
