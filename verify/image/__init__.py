@@ -4,12 +4,13 @@ from verify.image.elf import GETRANDOM_NAMES, Elf, Image, Relocation, Section, S
 from verify.image.elfparse import parse_elf
 from verify.image.errors import InputError
 from verify.image.extract import extract_to
-from verify.image.search import images_in, open_images
+from verify.image.search import Input, images_in, open_images, read_input
 
 __all__ = [
     "GETRANDOM_NAMES",
     "Elf",
     "Image",
+    "Input",
     "InputError",
     "Relocation",
     "Section",
@@ -19,4 +20,5 @@ __all__ = [
     "images_in",
     "open_images",
     "parse_elf",
+    "read_input",
 ]

@@ -1,5 +1,6 @@
 """From any file to the vDSO images in it."""
 
+import hashlib
 import stat
 import sys
 from collections.abc import Iterator
@@ -22,6 +23,20 @@ VDSO_LIMIT = 4 * MIB
 MAGIC_LIMIT = 65536
 PARSE_LIMIT = 256
 STANDARD_INPUT = "-"
+
+
+@dataclass(frozen=True)
+class Input:
+    """The contents of an input: `source` is the file's name for the user, `name` a short one."""
+
+    source: str
+    name: str
+    data: bytes
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of `data` in hexadecimal."""
+        return hashlib.sha256(self.data).hexdigest()
 
 
 @dataclass
@@ -178,10 +193,10 @@ def _read(path: Path) -> bytes:
         return file.read(INPUT_LIMIT + 1)
 
 
-def open_images(path: Path | str) -> tuple[Image, ...]:
-    """Return the images in the file `path` ("-" is standard input), as `images_in` does.
+def read_input(path: Path | str) -> Input:
+    """Return the contents of the file `path` ("-" is standard input).
 
-    Raises `InputError` for a file that cannot be read, or that holds nothing usable.
+    Raises `InputError` for a file that cannot be read.
     """
     path = Path(path)
     source = "standard input" if str(path) == STANDARD_INPUT else str(path)
@@ -198,4 +213,13 @@ def open_images(path: Path | str) -> tuple[Image, ...]:
     if len(data) > INPUT_LIMIT:
         raise InputError(source, f"larger than {INPUT_LIMIT // MIB} MiB, which is the limit")
     name = "vdso" if str(path) == STANDARD_INPUT else path.stem.partition(".so")[0]
-    return images_in(data, source, name or "vdso")
+    return Input(source, name or "vdso", data)
+
+
+def open_images(path: Path | str) -> tuple[Image, ...]:
+    """Return the images in the file `path` ("-" is standard input), as `images_in` does.
+
+    Raises `InputError` for a file that cannot be read, or that holds nothing usable.
+    """
+    file = read_input(path)
+    return images_in(file.data, file.source, file.name)
