@@ -1,0 +1,105 @@
+"""All files of one command: their functions, the proofs, and what could not be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from verify.image import InputError, images_in, read_input
+from verify.image.errors import printable
+from verify.locate import find_target
+from verify.resultjson import Failed, Failure, Outcome
+
+if TYPE_CHECKING:
+    from verify.options import Options
+    from verify.run import Progress
+    from verify.target import Target
+    from verify.verdict import Result
+
+
+class Listener(Protocol):
+    """Whom to tell what happens, while it happens."""
+
+    def started(self, target: Target, number: int, total: int) -> None:
+        """The proof of a target begins, the `number`-th (from 1) of `total`."""
+
+    def progressed(self, progress: Progress) -> None:
+        """How far it is."""
+
+    def finished(self, result: Result) -> None:
+        """It is over."""
+
+    def failed(self, failure: Failure) -> None:
+        """Something cannot be used; in the harness itself while its exception is handled."""
+
+
+def targets_in(file: str, function: str | None) -> Iterator[Target | InputError]:
+    """The function under proof in each image of a file ("-" is standard input), or why not.
+
+    `function` as in `find_target`.
+    """
+    try:
+        content = read_input(file)
+        images = images_in(content.data, content.source, content.name)
+    except InputError as error:
+        yield error
+        return
+    for image in images:
+        try:
+            yield find_target(image, content.source, content.sha256, function)
+        except InputError as error:
+            yield error
+
+
+def prove_files(
+    files: Sequence[str], function: str | None, options: Options, listener: Listener
+) -> Outcome:
+    """Prove the function of every image in every file.
+
+    All files are read before the first proof begins, so that bad input is reported at once. It
+    ends neither the other proofs, nor does a failure of the harness.
+    """
+    results: list[Result] = []
+    failures: list[Failure] = []
+
+    def fail(kind: Failed, source: str, reason: str) -> None:
+        failures.append(Failure(kind, source, reason))
+        listener.failed(failures[-1])
+
+    try:
+        targets = []
+        for file in files:
+            try:
+                for target in targets_in(file, function):
+                    if isinstance(target, InputError):
+                        fail(Failed.INPUT, target.source, target.reason)
+                    else:
+                        targets.append(target)
+            except Exception as error:  # noqa: BLE001  # reported, and the other files go on
+                fail(Failed.INTERNAL, file, internal_error(error))
+        for number, target in enumerate(targets, 1):
+            listener.started(target, number, len(targets))
+            try:
+                results.append(_prove(target, options, listener))
+                listener.finished(results[-1])
+            except Exception as error:  # noqa: BLE001  # likewise
+                fail(Failed.INTERNAL, target.source, internal_error(error))
+    except KeyboardInterrupt:
+        fail(Failed.INTERRUPTED, "", "interrupted")
+    return Outcome(tuple(results), tuple(failures))
+
+
+def _prove(target: Target, options: Options, listener: Listener) -> Result:
+    from verify.lift.angr_import import import_angr
+
+    import_angr()
+    from verify.run import prove
+
+    return prove(target, options, listener.progressed)
+
+
+def internal_error(error: BaseException) -> str:
+    """One line about an exception that nothing was meant to raise."""
+    message = printable(" ".join(str(error).split()))
+    detail = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    return f"internal error ({detail}); please report it with what vdso-verify --debug prints"

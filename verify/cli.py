@@ -1,0 +1,313 @@
+"""The command line: parses, calls, prints, and chooses the exit code.
+
+What is slow to import is imported by the command that needs it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from verify import __version__
+from verify.arch import ARCHITECTURES
+from verify.batch import internal_error, prove_files, targets_in
+from verify.image import InputError, extract_to, open_images
+from verify.image.debian import DEFAULT_SUITE, UnreachableError, fetch
+from verify.options import PROPERTIES, Options
+from verify.output import STANDARD_OUTPUT, write_text
+from verify.report.console import console_for, prepare_streams
+from verify.report.display import Display, complain
+from verify.report.download import download_bar
+from verify.resultjson import Failed, Failure, Outcome, dumps, inspections_to_json, to_json
+
+PROGRAM = "vdso-verify"
+EXIT_INPUT = 2
+EXIT_UNKNOWN = 3
+EXIT_INTERRUPTED = 130
+
+
+@dataclass
+class Settings:
+    """The options in front of the command."""
+
+    debug: bool = False
+
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+fetch_app = typer.Typer(help="Download kernels of a distribution.", rich_markup_mode=None)
+app.add_typer(fetch_app, name="fetch")
+
+_FILE = typer.Argument(
+    metavar="FILE",
+    show_default=False,
+    help="An ELF shared object or object, a kernel (vmlinux, Image, EFI zboot, bzImage), a"
+    " Debian package that holds one, or - for standard input.",
+)
+File = Annotated[str, _FILE]
+Files = Annotated[list[str], _FILE]
+Function = Annotated[
+    str | None,
+    typer.Option(
+        "--function",
+        metavar="NAME|0xADDRESS",
+        help="The ChaCha20 function, where it is not found by itself.",
+    ),
+]
+Json = Annotated[
+    str | None,
+    typer.Option(
+        "--json",
+        metavar="FILE",
+        help="Write JSON to FILE; - is standard output, which then has nothing else.",
+    ),
+]
+Directory = Annotated[
+    Path, typer.Option("--output", "-o", metavar="DIR", help="The directory, which is made.")
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        console_for(sys.stdout).print(f"{PROGRAM} {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    context: typer.Context,
+    *,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Print the traceback of an internal error.")
+    ] = False,
+    _show_version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Prove that the ChaCha20 in a Linux vDSO is ChaCha20, and list what it writes to the stack."""
+    context.obj.debug = debug
+
+
+@app.command("prove")
+def prove_command(  # noqa: PLR0913  # one for each option
+    context: typer.Context,
+    files: Files,
+    *,
+    function: Function = None,
+    json: Json = None,
+    properties: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--property",
+            metavar="NAME",
+            help=f"Only this property, of {', '.join(PROPERTIES)}; can be repeated.",
+        ),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(min=0.001, metavar="SECONDS", help="Bound the time of one obligation."),
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Obligations decided at once.")
+    ] = Options.jobs,
+    budget: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="UNITS",
+            help="Bound the work on one obligation, in Z3's resource units, which are the same"
+            " on every machine.",
+        ),
+    ] = Options.budget,
+    replay: Annotated[
+        bool,
+        typer.Option(
+            "--replay/--no-replay", help="Execute counterexamples under QEMU, where it is there."
+        ),
+    ] = Options.replay,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print one line per function.")
+    ] = False,
+) -> int:
+    """Prove or refute every property of the ChaCha20 function in each file.
+
+    Exit code, the first that applies: 1 something is REFUTED; 2 bad input or usage; 3 something
+    is UNKNOWN or VACUOUS, or an internal error; 0 everything is PROVED.
+    """
+    unknown = [name for name in properties or () if name not in PROPERTIES]
+    if unknown:
+        raise typer.BadParameter(
+            f"no property {unknown[0]!r}; properties are {', '.join(PROPERTIES)}"
+        )
+    chosen = tuple(name for name in PROPERTIES if name in (properties or PROPERTIES))
+    options = Options(chosen, budget, timeout, jobs, replay)
+    debug = context.obj.debug
+    display = Display(quiet=quiet, silent=json == STANDARD_OUTPUT, debug=debug)
+    outcome = prove_files(files, function, options, display)
+    display.ended(outcome)
+    return _write_outcome(json, outcome)
+
+
+@app.command()
+def inspect(
+    files: Files,
+    *,
+    function: Function = None,
+    json: Json = None,
+) -> int:
+    """Show the function that is found in each file, its loops and its code.
+
+    Exit code: 0, or 2 for bad input or usage.
+    """
+    inspections, failures = [], []
+    for target in (target for file in files for target in targets_in(file, function)):
+        try:
+            if isinstance(target, InputError):
+                raise target
+            from verify.inspection import inspect as inspect_target
+
+            inspections.append(inspect_target(target))
+        except InputError as error:
+            failures.append(Failure(Failed.INPUT, error.source, error.reason))
+            complain(failures[-1])
+    if json is not None:
+        write_text(json, dumps(inspections_to_json(inspections, failures)))
+    if json != STANDARD_OUTPUT:
+        from verify.report.inspection import print_inspection
+
+        console = console_for(sys.stdout)
+        for number, inspection in enumerate(inspections):
+            if number:
+                console.print()
+            print_inspection(console, inspection)
+    return EXIT_INPUT if failures else 0
+
+
+@app.command()
+def extract(file: File, *, output: Directory) -> int:
+    """Write the vDSOs in a file to a directory, with a manifest.
+
+    Exit code: 0, or 2 for bad input or usage.
+    """
+    images = open_images(file)
+    manifest = extract_to(images, output)
+    console = console_for(sys.stdout)
+    for entry in manifest["images"]:
+        path = output / entry["file"]
+        about = f"{entry['machine']}, {entry['bits']}-bit, {entry['byte_order']}-endian"
+        console.print(f"{path}: {about}, {entry['size']} bytes", soft_wrap=True)
+    return 0
+
+
+@fetch_app.command("debian")
+def fetch_debian(
+    *,
+    arch: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--arch",
+            metavar="ARCH",
+            help="Debian's name of an architecture; can be repeated. Default:"
+            f" {', '.join(known.debian for known in ARCHITECTURES)}.",
+        ),
+    ] = None,
+    suite: Annotated[str, typer.Option(metavar="SUITE", help="Debian's suite.")] = DEFAULT_SUITE,
+    output: Directory,
+) -> int:
+    """Download Debian's current kernel image packages with apt, and print where they are.
+
+    Needs apt; the mirror is that of the system's apt configuration. Exit code: 0; 2 for bad input
+    or usage; 3 where the mirror cannot be reached.
+    """
+    architectures = arch or [known.debian for known in ARCHITECTURES]
+    try:
+        with download_bar(sys.stderr) as progress:
+            fetched = fetch(architectures, suite, output, progress)
+    except UnreachableError as error:
+        complain(Failure(Failed.INPUT, error.source, error.reason))
+        return EXIT_UNKNOWN
+    console = console_for(sys.stdout)
+    for package in fetched:
+        console.print(str(output / package.file), soft_wrap=True)
+    return 0
+
+
+@fetch_app.callback()
+def fetch_root() -> None:
+    """Make `debian` the name of a command, not only one among none."""
+
+
+def _write_outcome(json: str | None, outcome: Outcome) -> int:
+    """Write the JSON that was asked for; the exit code, also where it cannot be written."""
+    if json is not None:
+        try:
+            write_text(json, dumps(to_json(outcome)))
+        except InputError as error:
+            failure = Failure(Failed.INPUT, error.source, error.reason)
+            complain(failure)
+            outcome = Outcome(outcome.results, (*outcome.failures, failure))
+    return outcome.exit_code
+
+
+def _failed(arguments: Sequence[str], failure: Failure, settings: Settings) -> int:
+    """Report what ended the command before it had anything to say."""
+    complain(failure, debug=settings.debug)
+    return _write_outcome(_json_file(arguments), Outcome(failures=(failure,)))
+
+
+def _json_file(arguments: Sequence[str]) -> str | None:
+    """The file that `prove --json` names, in a command line that may be wrong."""
+    if "prove" in arguments:
+        for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+            if argument == "--json":
+                return following or None
+            if argument.startswith("--json="):
+                return argument.removeprefix("--json=") or None
+    return None
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line without the program's name; the exit code. Prints, and raises nothing."""
+    settings = Settings()
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(list(arguments), prog_name=PROGRAM, standalone_mode=False, obj=settings)
+        return int(code or 0)
+    except TyperException as error:
+        reason = " ".join(error.format_message().split()).rstrip(".")
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context else PROGRAM
+        usage = Failure(Failed.INPUT, "", f"{reason}; see {path} --help")
+        return _failed(arguments, usage, settings)
+    except InputError as error:
+        failure = Failure(Failed.INPUT, error.source, error.reason)
+        return _failed(arguments, failure, settings)
+    except KeyboardInterrupt:
+        return _failed(arguments, Failure(Failed.INTERRUPTED, "", "interrupted"), settings)
+    except BrokenPipeError:
+        return 0
+    except Exception as error:  # noqa: BLE001  # no traceback unless asked for
+        failure = Failure(Failed.INTERNAL, "", internal_error(error))
+        return _failed(arguments, failure, settings)
+
+
+def main() -> None:
+    """The console command: never returns.
+
+    It leaves without the interpreter's tear-down: that would walk through all that angr has
+    loaded, a quarter of the whole time, and pypcode would call its own objects leaked.
+    """
+    prepare_streams()
+    code = run(sys.argv[1:])
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
+    os._exit(code)

@@ -1,0 +1,97 @@
+"""What can be said of a function without proving anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from verify.image import InputError
+from verify.lift.select import engine_for
+from verify.verdict import TargetSummary
+
+if TYPE_CHECKING:
+    from verify.prove.cfg import ControlFlow
+    from verify.target import Target
+
+
+@dataclass(frozen=True)
+class LoopShape:
+    """A natural loop: the addresses of its head and of its last instruction, the number of its
+    instructions, and how many loops it lies in, itself included."""
+
+    head: int
+    last: int
+    instructions: int
+    depth: int
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction: address, bytes in the order of the file in hexadecimal, text."""
+
+    address: int
+    code: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """A function with its loops, outer before inner, and its disassembly."""
+
+    target: TargetSummary
+    loops: tuple[LoopShape, ...]
+    instructions: tuple[Instruction, ...]
+
+
+def summary_of(target: Target) -> TargetSummary:
+    """Which bytes a target is."""
+    function = target.function
+    return TargetSummary(
+        source=target.source,
+        sha256=target.sha256,
+        path=target.path,
+        image_sha256=target.image_sha256,
+        build_id=target.build_id,
+        architecture=target.architecture.name,
+        function=function.name,
+        address=function.address,
+        size=function.size,
+        function_sha256=target.function_sha256,
+        located=function.located,
+    )
+
+
+def inspect(target: Target) -> Inspection:
+    """Read the code of a target; raises InputError where it cannot be decoded."""
+    engine = engine_for(target.architecture, target.code)
+    from verify.lift.machine import Unsupported
+    from verify.prove.cfg import control_flow
+
+    function = target.function
+    try:
+        flow = control_flow(engine, function.address)
+    except Unsupported as error:
+        raise InputError(target.source, f"the function cannot be read; {error}") from None
+    listing = engine.disassemble(function.address, function.size)
+    ends = [*(address for address, _ in listing[1:]), function.address + function.size]
+    return Inspection(
+        summary_of(target),
+        _shapes(flow),
+        tuple(
+            Instruction(address, (target.code(address, end - address) or b"").hex(), text)
+            for (address, text), end in zip(listing, ends, strict=True)
+        ),
+    )
+
+
+def _shapes(flow: ControlFlow) -> tuple[LoopShape, ...]:
+    shapes = [
+        LoopShape(
+            head=loop.head,
+            last=max(flow.blocks[block].instructions[-1] for block in loop.blocks),
+            instructions=sum(len(flow.blocks[block].instructions) for block in loop.blocks),
+            depth=sum(loop.blocks <= other.blocks for other in flow.loops),
+        )
+        for loop in flow.loops
+    ]
+    return tuple(sorted(shapes, key=lambda shape: (shape.head, shape.depth)))

@@ -1,0 +1,39 @@
+"""Writing what the user asked to have in a file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from verify.image import InputError
+from verify.image.errors import reason
+from verify.image.files import replace_files
+from verify.report.console import silence
+
+STANDARD_OUTPUT = "-"
+
+
+def write_text(file: str, text: str) -> None:
+    """Write `text` to a file, whole or not at all, or to standard output for "-".
+
+    Raises InputError where it cannot be written. Devices and pipes are written to, not replaced.
+    """
+    if file == STANDARD_OUTPUT:
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            silence(sys.stdout)
+        return
+    try:
+        absolute = os.path.abspath(file)  # noqa: PTH100  # links in /dev lead to open files
+        path = Path(os.path.realpath(file))
+        special = path.exists() and not path.is_file() and not path.is_dir()
+        if special or absolute.startswith(("/dev/", "/proc/")):
+            with Path(file).open("a") as stream:
+                stream.write(text)
+            return
+    except (OSError, ValueError) as error:
+        raise InputError(file, f"cannot be written ({reason(error)})") from None
+    replace_files(path.parent, {path.name: text.encode()})

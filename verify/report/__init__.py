@@ -1,0 +1,1 @@
+"""What the user reads, one module per format. They read verdicts and know nothing of proofs."""

@@ -1,0 +1,197 @@
+"""The report on a proof, for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from verify.arch import by_name
+from verify.image.errors import printable
+from verify.verdict import (
+    Check,
+    Counterexample,
+    PropertyResult,
+    Result,
+    StackWrite,
+    TargetSummary,
+    Verdict,
+)
+
+STYLES = {
+    Verdict.PROVED: "green",
+    Verdict.REFUTED: "bold red",
+    Verdict.UNKNOWN: "yellow",
+    Verdict.VACUOUS: "yellow",
+}
+SHOWN_CHECKS = 5
+"""Obligations of one property that are listed when they do not hold."""
+
+
+def print_result(console: Console, result: Result) -> None:
+    """The verdicts, why they are not PROVED, the stack table, and on one line what they rest on."""
+    _print_target(console, result.target)
+    console.print(_verdicts(result.properties))
+    for property_result in result.properties:
+        _print_details(console, property_result, result.target)
+    if any(found.property == "stack" for found in result.properties):
+        _print_stack(console, result)
+    console.print()
+    console.print(_footing(result), soft_wrap=True)
+
+
+def print_one_line(console: Console, result: Result) -> None:
+    """The file, the function and the worst verdict."""
+    target = result.target
+    line = Text(f"{printable(target.source)}: {printable(target.function)}: ")
+    console.print(line.append(_verdict(result.verdict)), soft_wrap=True)
+
+
+def print_totals(console: Console, results: Sequence[Result], errors: int) -> None:
+    """How many functions there were of each verdict."""
+    counts = Counter(result.verdict for result in results)
+    line = Text(f"{len(results)} functions: ")
+    line.append(
+        Text(", ").join(
+            Text(f"{counts[verdict]} ").append(_verdict(verdict))
+            for verdict in Verdict
+            if counts[verdict]
+        )
+    )
+    if errors:
+        line.append(f"; {errors} errors")
+    console.print(line)
+
+
+def _print_target(console: Console, target: TargetSummary) -> None:
+    heading = Text(printable(target.source), style="bold")
+    heading.append(f"  {printable(target.function)}  {target.architecture}", style="not bold")
+    console.print(heading, soft_wrap=True)
+    if len(target.path) > 1:
+        console.print(f"  in {printable(' > '.join(target.path))}", soft_wrap=True)
+    console.print()
+
+
+def _plain_table() -> Table:
+    return Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="underline")
+
+
+def _verdict(verdict: Verdict) -> Text:
+    return Text(verdict.value, style=STYLES[verdict])
+
+
+def _verdicts(properties: Iterable[PropertyResult]) -> Table:
+    table = _plain_table()
+    table.add_column("property")
+    table.add_column("verdict")
+    table.add_column("obligations", justify="right")
+    table.add_column("time", justify="right")
+    for result in properties:
+        table.add_row(
+            result.property,
+            _verdict(result.verdict),
+            str(len(result.checks)),
+            f"{result.seconds:.2f} s",
+        )
+    return table
+
+
+def _print_details(console: Console, result: PropertyResult, target: TargetSummary) -> None:
+    failing = [check for check in result.checks if check.verdict is not Verdict.PROVED]
+    if not (failing or result.findings or result.reason or result.counterexample):
+        return
+    console.print()
+    console.print(
+        Text(f"{result.property} ").append(_verdict(result.verdict)).append(f": {result.title}")
+    )
+    lines = [result.reason] if result.reason else []
+    lines += result.findings
+    lines += map(_failing, failing[:SHOWN_CHECKS])
+    if len(failing) > SHOWN_CHECKS:
+        lines.append(f"and {len(failing) - SHOWN_CHECKS} more obligations")
+    for line in lines:
+        console.print(Text(f"  {printable(line)}"))
+    if result.counterexample:
+        console.print(_counterexample(result.counterexample, target))
+
+
+def _failing(check: Check) -> str:
+    places = ", ".join(f"{address:#x}" for address in check.instructions[:4])
+    more = ", ..." if len(check.instructions) > 4 else ""
+    at = f" (at {places}{more})" if places else ""
+    because = f": {check.reason}" if check.reason else ""
+    return f"{check.verdict.value} {check.id}: {check.claim}{at}{because}"
+
+
+def _counterexample(found: Counterexample, target: TargetSummary) -> Table:
+    order = by_name(target.architecture).byte_order
+    key_bytes = b"".join(word.to_bytes(4, order) for word in found.key).hex()
+    place = "dst + 96, as when getrandom refills" if found.in_place else "apart from dst"
+    rows = [
+        ("what", found.what),
+        ("key words", " ".join(f"{word:08x}" for word in found.key)),
+        ("key bytes", key_bytes),
+        ("key at", place),
+        ("counter", f"{found.counter:#018x}"),
+        ("nblocks", str(found.nblocks)),
+        ("expected", found.expected),
+        ("actual", found.actual),
+    ]
+    if found.deviation is not None:
+        rows.append(("deviates at", f"{found.deviation:#x}  {found.deviation_text}"))
+    rows.append(("executed by", found.executed_by))
+    table = _plain_table()
+    table.show_header = False
+    table.padding = (0, 2, 0, 2)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        table.add_row(name, printable(value))
+    return table
+
+
+def _print_stack(console: Console, result: Result) -> None:
+    console.print()
+    discipline = result.discipline or "neither discipline is met"
+    console.print(f"stack: {discipline}")
+    if not result.stack_writes:
+        return
+    table = _plain_table()
+    table.add_column("at", justify="right")
+    table.add_column("instruction", overflow="fold")
+    table.add_column("offset", justify="right")
+    table.add_column("size", justify="right")
+    for name in ("holds", "kind", "place"):
+        table.add_column(name, overflow="fold")
+    for write in result.stack_writes:
+        table.add_row(*_stack_row(write))
+    console.print(table)
+
+
+def _stack_row(write: StackWrite) -> tuple[str, ...]:
+    return (
+        f"{write.instruction:#x}",
+        write.text,
+        f"sp{write.offset:+d}",
+        str(write.size),
+        write.holds,
+        write.kind,
+        write.place,
+    )
+
+
+def _footing(result: Result) -> str:
+    """The bytes, the tools and the assumptions that the verdicts rest on, on one line."""
+    target = result.target
+    end = target.address + target.size
+    parts = [
+        f"file sha256 {target.sha256}",
+        f"function {target.address:#x}..{end:#x} sha256 {target.function_sha256}"
+        f" ({printable(target.located)})",
+        ", ".join(f"{name} {version}" for name, version in result.tools.items()),
+        "caveats: " + (", ".join(caveat.value for caveat in result.caveats) or "none"),
+    ]
+    return "; ".join(part for part in parts if part)
