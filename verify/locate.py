@@ -209,8 +209,9 @@ class _Locator:
         if inside:
             first = inside[0]
             symbol = f" against {first.symbol}" if first.symbol else ""
+            plural = "s" if len(inside) > 1 else ""
             raise self._error(
-                f"{len(inside)} unresolved relocations in {function.name} (the first at"
+                f"{len(inside)} unresolved relocation{plural} in {function.name} (the first at"
                 f" {first.address:#x}{symbol}); link it first"
             )
 
