@@ -164,7 +164,8 @@ class _Locator:
             f"{candidate.address:#x}",
             candidate.address,
             candidate.size,
-            f"builds ChaCha20's constants, called at {candidate.call:#x} from {getrandom.name}",
+            f"reached from {getrandom.name} by the call at {candidate.call:#x} and builds"
+            " ChaCha20's constants",
         )
 
     def _size_of_flow(self, address: int) -> int:

@@ -37,8 +37,9 @@ def print_result(console: Console, result: Result) -> None:
     console.print(_verdicts(result.properties))
     for property_result in result.properties:
         _print_details(console, property_result, result.target)
-    if any(found.property == "stack" for found in result.properties):
-        _print_stack(console, result)
+    for property_result in result.properties:
+        if property_result.property == "stack":
+            _print_stack(console, property_result.verdict, result)
     console.print()
     console.print(_footing(result), soft_wrap=True)
 
@@ -113,9 +114,9 @@ def _print_details(console: Console, result: PropertyResult, target: TargetSumma
     if len(failing) > SHOWN_CHECKS:
         lines.append(f"and {len(failing) - SHOWN_CHECKS} more obligations")
     for line in lines:
-        console.print(Text(f"  {printable(line)}"))
+        console.print(f"  {printable(line)}", soft_wrap=True)
     if result.counterexample:
-        console.print(_counterexample(result.counterexample, target))
+        console.print(_counterexample(result.counterexample, target), soft_wrap=True)
 
 
 def _failing(check: Check) -> str:
@@ -126,15 +127,16 @@ def _failing(check: Check) -> str:
     return f"{check.verdict.value} {check.id}: {check.claim}{at}{because}"
 
 
-def _counterexample(found: Counterexample, target: TargetSummary) -> Table:
+def _counterexample(found: Counterexample, target: TargetSummary) -> str:
     order = by_name(target.architecture).byte_order
     key_bytes = b"".join(word.to_bytes(4, order) for word in found.key).hex()
-    place = "dst + 96, as when getrandom refills" if found.in_place else "apart from dst"
+    words = [f"{word:#010x}" for word in found.key]
     rows = [
         ("what", found.what),
-        ("key words", " ".join(f"{word:08x}" for word in found.key)),
+        ("key words", " ".join(words[:4])),
+        ("", " ".join(words[4:])),
         ("key bytes", key_bytes),
-        ("key at", place),
+        ("key at", "dst + 96, as in a refill" if found.in_place else "a place apart from dst"),
         ("counter", f"{found.counter:#018x}"),
         ("nblocks", str(found.nblocks)),
         ("expected", found.expected),
@@ -143,20 +145,13 @@ def _counterexample(found: Counterexample, target: TargetSummary) -> Table:
     if found.deviation is not None:
         rows.append(("deviates at", f"{found.deviation:#x}  {found.deviation_text}"))
     rows.append(("executed by", found.executed_by))
-    table = _plain_table()
-    table.show_header = False
-    table.padding = (0, 2, 0, 2)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in rows:
-        table.add_row(name, printable(value))
-    return table
+    return "\n".join(f"  {name:<11}  {printable(value)}" for name, value in rows)
 
 
-def _print_stack(console: Console, result: Result) -> None:
+def _print_stack(console: Console, verdict: Verdict, result: Result) -> None:
+    missing = "neither discipline is met" if verdict is Verdict.REFUTED else "not decided"
     console.print()
-    discipline = result.discipline or "neither discipline is met"
-    console.print(f"stack: {discipline}")
+    console.print(f"stack: {result.discipline or missing}", soft_wrap=True)
     if not result.stack_writes:
         return
     table = _plain_table()

@@ -1,0 +1,144 @@
+"""Results made by hand: one of each kind that a report has to show."""
+
+from __future__ import annotations
+
+from verify.verdict import (
+    Caveat,
+    Check,
+    Counterexample,
+    LoopSummary,
+    PropertyResult,
+    Result,
+    StackWrite,
+    TargetSummary,
+    Verdict,
+)
+
+TARGET = TargetSummary(
+    source="vdso/looped.so",
+    sha256="0123456789abcdef" * 4,
+    path=("looped.so",),
+    image_sha256="0123456789abcdef" * 4,
+    build_id="00112233445566778899aabbccddeeff00112233",
+    architecture="loongarch64",
+    function="__arch_chacha20_blocks_nostack",
+    address=0x360,
+    size=868,
+    function_sha256="fedcba9876543210" * 4,
+    located="symbol __arch_chacha20_blocks_nostack",
+)
+EMBEDDED = TargetSummary(
+    source="linux-binary-7.2.13_ppc64el.deb",
+    sha256="1" * 64,
+    path=("linux-binary-7.2.13_ppc64el.deb", "./boot/vmlinuz", "ELF at 0x1890000"),
+    image_sha256="2" * 64,
+    build_id="",
+    architecture="powerpc64le",
+    function="0x760",
+    address=0x760,
+    size=876,
+    function_sha256="3" * 64,
+    located="reached from __kernel_getrandom by the call at 0x510",
+)
+TOOLS = {"angr": "10.0.5", "pypcode": "4.0.1", "z3-solver": "5.3.1.0"}
+LOOPS = (LoopSummary(0x3C4, 5, "blocks"), LoopSummary(0x418, 3, "rounds"))
+
+
+def check(name: str, verdict: Verdict = Verdict.PROVED, reason: str = "") -> Check:
+    """An obligation of that name."""
+    return Check(name, f"{name} holds", verdict, 0.25, 2, (0x3C4, 0x3C8), reason)
+
+
+def property_result(name: str, verdict: Verdict = Verdict.PROVED) -> PropertyResult:
+    """A property with two obligations, both of that verdict."""
+    checks = (check(f"{name}/first", verdict), check(f"{name}/second", verdict))
+    return PropertyResult(name, f"The {name} is right", verdict, 0.5, checks)
+
+
+SAVE = StackWrite(0x364, "st.d ra, sp(0x58)", -8, 8, "ra", "callee-saved", "frame")
+POINTER = StackWrite(0x390, "st.d a2, sp(0x0)", -96, 8, "counter", "pointer", "frame")
+PROPERTIES = ("output", "counter", "footprint", "stack", "abi")
+PROVED = Result(
+    target=TARGET,
+    properties=tuple(map(property_result, PROPERTIES)),
+    stack_writes=(SAVE, POINTER),
+    discipline="only callee-saved registers and public values are written",
+    loops=LOOPS,
+    caveats=(Caveat.REGIONS_DISJOINT, Caveat.SOLVER_TRUSTED, Caveat.CODE_UNPATCHED),
+    tools=TOOLS,
+    seconds=2.5,
+)
+COUNTEREXAMPLE = Counterexample(
+    key=(0x03020100, 0x07060504, 0, 1, 2, 3, 0xFFFFFFFF, 0x80000000),
+    counter=0x1_0000_0000,
+    nblocks=2,
+    in_place=False,
+    what="word 3 of block 1",
+    expected="0x6b206574",
+    actual="0x6b206575",
+    deviation=0x4A4,
+    deviation_text="rotri.w t0, t0, 0xf",
+    executed_by="qemu-loongarch64 7.2.22",
+)
+REFUTED = Result(
+    target=EMBEDDED,
+    properties=(
+        PropertyResult(
+            "output",
+            "Each block is ChaCha20's",
+            Verdict.REFUTED,
+            1.5,
+            (check("output/feed-forward", Verdict.REFUTED), check("output/rounds")),
+            counterexample=COUNTEREXAMPLE,
+        ),
+        PropertyResult(
+            "stack",
+            "Only public values are written below the stack pointer at entry",
+            Verdict.REFUTED,
+            0.125,
+            tuple(check(f"stack/{n}", Verdict.REFUTED) for n in range(7)),
+            findings=("a key word is written at 0x390",),
+        ),
+    ),
+    stack_writes=(
+        SAVE,
+        StackWrite(
+            0x390,
+            "a mnemonic with many operands, r10, r11, r12, r13",
+            -400,
+            4,
+            "word 4 of the key, rotated",
+            "secret",
+            "outside",
+        ),
+    ),
+    tools=TOOLS,
+    seconds=2.5,
+)
+UNKNOWN = Result(
+    target=TARGET,
+    properties=(
+        property_result("counter"),
+        PropertyResult(
+            "abi",
+            "Registers are restored",
+            Verdict.UNKNOWN,
+            30.0,
+            (check("abi/s0", Verdict.UNKNOWN, "timeout"), check("abi/s1", Verdict.VACUOUS)),
+            reason="0x3a0: SLEIGH does not decode this instruction",
+        ),
+    ),
+)
+STACKLESS = Result(
+    target=TARGET,
+    properties=(property_result("stack"),),
+    discipline="no stack writes",
+    caveats=(Caveat.CODE_UNPATCHED,),
+    tools=TOOLS,
+)
+ALL = {
+    "proved": PROVED,
+    "refuted": REFUTED,
+    "unknown": UNKNOWN,
+    "stackless": STACKLESS,
+}

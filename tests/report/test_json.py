@@ -1,0 +1,244 @@
+"""Results survive JSON, and the schemas describe what is written, no more and no less."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+import verify
+from tests.report import samples
+from verify.inspection import Inspection, Instruction, LoopShape
+from verify.resultjson import (
+    HEXADECIMAL,
+    Failed,
+    Failure,
+    Outcome,
+    dumps,
+    from_json,
+    inspections_to_json,
+    to_json,
+)
+from verify.verdict import (
+    FORMAT,
+    Check,
+    Counterexample,
+    LoopSummary,
+    PropertyResult,
+    Result,
+    StackWrite,
+    TargetSummary,
+    Verdict,
+)
+
+SCHEMAS = Path(verify.__file__).parent / "schema"
+FAILURES = (
+    Failure(Failed.INPUT, "a\\nb", "empty file"),
+    Failure(Failed.INTERNAL, "", "internal error"),
+)
+OUTCOME = Outcome(tuple(samples.ALL.values()), FAILURES)
+INSPECTION = Inspection(
+    samples.TARGET,
+    (LoopShape(0x3C4, 0x648, 162, 1), LoopShape(0x418, 0x59C, 98, 2)),
+    (Instruction(0x360, "6380fe02", "addi.d sp, sp,-0x60"),),
+)
+
+
+def schema(name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((SCHEMAS / f"{name}.schema.json").read_text())
+    return loaded
+
+
+RESULT = Draft202012Validator(schema("result"))
+INSPECTED = Draft202012Validator(schema("inspection"))
+
+
+def reread(outcome: Outcome) -> Outcome:
+    return from_json(json.loads(dumps(to_json(outcome))))
+
+
+@pytest.mark.parametrize("name", ["result", "inspection"])
+def test_schemas_are_schemas(name: str) -> None:
+    Draft202012Validator.check_schema(schema(name))
+
+
+def test_round_trip_of_the_samples() -> None:
+    assert reread(OUTCOME) == OUTCOME
+    RESULT.validate(json.loads(dumps(to_json(OUTCOME))))
+    RESULT.validate(to_json(Outcome()))
+
+
+def test_inspections_follow_their_schema() -> None:
+    document = json.loads(dumps(inspections_to_json([INSPECTION], FAILURES)))
+    INSPECTED.validate(document)
+    (inspected,) = document["inspections"]
+    assert inspected["loops"][1]["head"] == "0x418"
+    assert inspected["instructions"][0]["address"] == "0x360"
+
+
+def test_what_is_written() -> None:
+    document = to_json(OUTCOME)
+    assert document["format"] == FORMAT
+    assert document["generator"] == {"name": "vdso-verify", "version": verify.__version__}
+    assert [result["verdict"] for result in document["results"]] == [
+        "PROVED",
+        "REFUTED",
+        "UNKNOWN",
+        "PROVED",
+    ]
+    counterexample = document["results"][1]["properties"][0]["counterexample"]
+    assert counterexample["key"][0] == "0x03020100"
+    assert counterexample["counter"] == "0x0000000100000000"
+    assert counterexample["deviation"] == "0x4a4"
+    assert document["errors"][0] == {"kind": "input", "source": "a\\nb", "reason": "empty file"}
+
+
+ADDRESSES = st.integers(0, 2**64 - 1)
+TEXT = st.text()
+SECONDS = st.floats(0, 1e9)
+TARGETS = st.builds(TargetSummary, address=ADDRESSES, size=ADDRESSES)
+COUNTEREXAMPLES = st.builds(
+    Counterexample,
+    key=st.lists(st.integers(0, 2**32 - 1), min_size=8, max_size=8).map(tuple),
+    counter=ADDRESSES,
+    nblocks=st.integers(1, 2**58),
+    deviation=st.none() | ADDRESSES,
+)
+CHECKS = st.builds(
+    Check,
+    seconds=SECONDS,
+    instances=st.integers(1),
+    instructions=st.lists(ADDRESSES, max_size=3).map(tuple),
+)
+PROPERTIES = st.builds(
+    PropertyResult,
+    seconds=SECONDS,
+    checks=st.lists(CHECKS, max_size=2).map(tuple),
+    findings=st.lists(TEXT, max_size=2).map(tuple),
+    counterexample=st.none() | COUNTEREXAMPLES,
+)
+RESULTS = st.builds(
+    Result,
+    target=TARGETS,
+    properties=st.lists(PROPERTIES, max_size=2).map(tuple),
+    stack_writes=st.lists(st.builds(StackWrite, instruction=ADDRESSES), max_size=2).map(tuple),
+    loops=st.lists(st.builds(LoopSummary, head=ADDRESSES), max_size=2).map(tuple),
+    tools=st.dictionaries(TEXT, TEXT, max_size=2),
+    seconds=SECONDS,
+)
+
+
+@given(st.builds(Outcome, st.lists(RESULTS, max_size=2).map(tuple)))
+def test_round_trip(outcome: Outcome) -> None:
+    assert reread(outcome) == outcome
+
+
+def objects(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths of all objects in a JSON value."""
+    if isinstance(value, dict):
+        inner = [objects(item, (*path, key)) for key, item in value.items()]
+        return [path, *(found for paths in inner for found in paths)]
+    if isinstance(value, list):
+        inner = [objects(item, (*path, index)) for index, item in enumerate(value)]
+        return [found for paths in inner for found in paths]
+    return []
+
+
+DOCUMENTS = {
+    "result": (RESULT, to_json(OUTCOME)),
+    "inspection": (INSPECTED, inspections_to_json([INSPECTION], FAILURES)),
+}
+
+
+@pytest.mark.parametrize(("validator", "document"), DOCUMENTS.values(), ids=DOCUMENTS.keys())
+def test_the_schema_knows_every_member(
+    validator: Draft202012Validator, document: dict[str, Any]
+) -> None:
+    for path in objects(document):
+        if path and path[-1] == "tools":
+            continue  # any name
+        members = list(_at(document, path))
+        for member in members:
+            damaged = copy.deepcopy(document)
+            del _at(damaged, path)[member]
+            assert not validator.is_valid(damaged), (path, member)
+            damaged = copy.deepcopy(document)
+            _at(damaged, path)[member] = object()  # of no type that JSON has
+            assert not validator.is_valid(damaged), (path, member)
+        damaged = copy.deepcopy(document)
+        _at(damaged, path)["surplus"] = 1
+        assert not validator.is_valid(damaged), path
+
+
+def _at(value: Any, path: tuple[Any, ...]) -> Any:
+    for step in path:
+        value = value[step]
+    return value
+
+
+DAMAGED: dict[str, Any] = {
+    "nothing": None,
+    "list": [],
+    "no format": {"results": [], "errors": []},
+    "other format": to_json(OUTCOME) | {"format": FORMAT + 1},
+    "no errors": {"format": FORMAT, "results": []},
+    "result is text": to_json(OUTCOME) | {"results": ["x"]},
+    "unknown verdict": to_json(OUTCOME)
+    | {"results": [to_json(OUTCOME)["results"][0] | {"properties": [{"verdict": "MAYBE"}]}]},
+    "errors of no kind": to_json(OUTCOME) | {"errors": [{"kind": "x", "source": "", "reason": ""}]},
+    "size is text": json.loads(json.dumps(to_json(OUTCOME)).replace('"size": 868', '"size": "x"')),
+    "function is a number": json.loads(
+        json.dumps(to_json(OUTCOME)).replace('"function": "0x760"', '"function": 7')
+    ),
+}
+
+
+@pytest.mark.parametrize("document", DAMAGED.values(), ids=DAMAGED.keys())
+def test_damaged_documents(document: Any) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        from_json(document)
+
+
+def result_of(verdict: Verdict) -> Result:
+    found = samples.property_result("output", verdict)
+    return dataclasses.replace(samples.PROVED, properties=(found,))
+
+
+P, R, U, V = map(result_of, Verdict)
+INPUT, INTERNAL, INTERRUPTED = (Failure(kind, "", "") for kind in Failed)
+EXIT_CODES: list[tuple[tuple[Result, ...], tuple[Failure, ...], int]] = [
+    ((P,), (), 0),
+    ((P, P), (), 0),
+    ((R,), (), 1),
+    ((P, U, R, V), (INPUT, INTERNAL), 1),
+    ((), (INPUT,), 2),
+    ((P, U), (INPUT,), 2),
+    ((P,), (INPUT, INTERNAL), 2),
+    ((U,), (), 3),
+    ((V,), (), 3),
+    ((P, P, V), (), 3),
+    ((P,), (INTERNAL,), 3),
+    ((), (), 3),
+    ((dataclasses.replace(P, properties=()),), (), 3),
+    ((R,), (INTERRUPTED,), 130),
+]
+
+
+@pytest.mark.parametrize(("results", "failures", "code"), EXIT_CODES)
+def test_exit_codes(results: tuple[Result, ...], failures: tuple[Failure, ...], code: int) -> None:
+    outcome = Outcome(results, failures)
+    assert outcome.exit_code == code
+    assert to_json(outcome)["exit_code"] == code
+    assert RESULT.is_valid(to_json(outcome))
+
+
+def test_every_number_in_hexadecimal_is_a_field() -> None:
+    for kind, name in HEXADECIMAL:
+        assert name in {field.name for field in dataclasses.fields(kind)}
