@@ -1,0 +1,39 @@
+"""Execute the real bytes of a target on concrete inputs and say what breaks the contract.
+
+QEMU executes, the specification and the ABI judge: nothing here comes from a lifter or a solver, so
+what this package reports is a witness of its own for a refutation.
+"""
+
+from verify.witness.breach import Breach, breaches
+from verify.witness.confirm import (
+    StackStore,
+    confirm_access,
+    confirm_register_write,
+    confirm_stack_write,
+    stack_stores,
+)
+from verify.witness.execution import Execution, execute
+from verify.witness.inputs import MOST_BLOCKS, Inputs, candidates, other_key
+from verify.witness.registers import unobserved
+from verify.witness.search import search
+from verify.witness.steps import stopped_after, stopped_before
+
+__all__ = [
+    "MOST_BLOCKS",
+    "Breach",
+    "Execution",
+    "Inputs",
+    "StackStore",
+    "breaches",
+    "candidates",
+    "confirm_access",
+    "confirm_register_write",
+    "confirm_stack_write",
+    "execute",
+    "other_key",
+    "search",
+    "stack_stores",
+    "stopped_after",
+    "stopped_before",
+    "unobserved",
+]

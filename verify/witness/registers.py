@@ -1,0 +1,100 @@
+"""The registers as the ABI names them, in a state as QEMU's runner reports it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from verify import qemu
+from verify.arch import Saved
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from verify.arch import Architecture, Register
+
+
+@dataclass(frozen=True)
+class Field:
+    """Where an ABI register lies: the runner's register, how far to shift it right, what to mask.
+
+    A bit of `mask` that is zero is not part of the register and reads as zero.
+    """
+
+    name: str
+    shift: int
+    mask: int
+
+
+# Power ISA 3.1, book I, 2.3.1 and 3.2.2: the condition register has eight fields of four bits, the
+# first in the most significant bits; the last bit of a field is its summary overflow bit.
+_PARTS = {
+    **{f"cr{n}": Field("cr", 28 - 4 * n, 0b1110) for n in range(8)},
+    **{f"cr{n}.so": Field("cr", 28 - 4 * n, 0b0001) for n in range(8)},
+    "xer.so": Field("xer", 31, 1),
+    "xer.ov": Field("xer", 30, 1),
+    "xer.ca": Field("xer", 29, 1),
+    "xer.bc": Field("xer", 0, 0x7F),
+}
+
+
+@cache
+def _fields(name: str) -> dict[str, Field]:
+    """Every register that QEMU shows of the architecture `name`, as the ABI calls it."""
+    places = qemu.MACHINES[name].places
+    whole = {at: Field(at, 0, (1 << place.bits) - 1) for at, place in places.items()}
+    return whole | {at: part for at, part in _PARTS.items() if part.name in places}
+
+
+def observed(architecture: Architecture, *saved: Saved) -> tuple[Register, ...]:
+    """The registers that the ABI treats in one of these ways and that QEMU shows."""
+    return tuple(
+        register
+        for register in architecture.registers
+        if register.saved in saved and register.name in _fields(architecture.name)
+    )
+
+
+def unobserved(architecture: Architecture) -> tuple[Register, ...]:
+    """The callee-saved and reserved registers that QEMU does not show: nothing is said of them."""
+    return tuple(
+        register
+        for register in architecture.registers
+        if register.saved in {Saved.CALLEE, Saved.RESERVED}
+        and register.name not in _fields(architecture.name)
+    )
+
+
+def undefined(architecture: Architecture) -> tuple[Register, ...]:
+    """The registers that may hold anything at entry, and that have no part that is preserved.
+
+    The condition register is saved as a whole for the sake of its callee-saved fields, so its
+    other fields are not among them.
+    """
+    preserved = observed(architecture, Saved.CALLEE, Saved.RESERVED)
+    fields = _fields(architecture.name)
+    shared = {fields[register.name].name for register in preserved}
+    return tuple(
+        register
+        for register in observed(architecture, Saved.CALLER)
+        if fields[register.name].name not in shared
+    )
+
+
+def read(architecture: Architecture, registers: Mapping[str, int], name: str) -> int:
+    """The value of the register that the ABI calls `name`; raises KeyError if QEMU has none."""
+    field = _fields(architecture.name)[name]
+    return registers[field.name] >> field.shift & field.mask
+
+
+def write(architecture: Architecture, registers: dict[str, int], name: str, value: int) -> None:
+    """Give a register its value, without the bits that it does not have.
+
+    Raises ValueError when QEMU cannot set it.
+    """
+    field = _fields(architecture.name).get(name)
+    if field is None or field.name in qemu.MACHINES[architecture.name].constant:
+        raise ValueError(f"QEMU cannot set the register {name} of {architecture.name}")
+    rest = registers.get(field.name, 0) & ~(field.mask << field.shift)
+    registers[field.name] = rest | (value & field.mask) << field.shift
