@@ -42,7 +42,7 @@ FILES: dict[str, tuple[bytes, str]] = {
         "the vDSO has no getrandom function; it exports __vdso_time",
     ),
     "corrupt payload": (containers.zboot(ZSTD[:200] + bytes(300) + ZSTD[500:]), "zstd"),
-    "bomb": (containers.zboot(bomb(1 << 33)), "unpacks to more than 512 MiB"),
+    "bomb": (containers.zboot(bomb(1 << 33)), "unpacks to more than 32 MiB"),
     "overlapping sections": (
         elves.patched(elves.shared_object(), SH_SIZE, "Q", 80, TEXT),
         "section 2 overlaps section 1",

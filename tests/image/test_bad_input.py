@@ -18,7 +18,7 @@ import pytest
 from tests.image import containers, elves
 from tests.image.containers import COMPRESSORS
 from verify.image import InputError, images_in, open_images
-from verify.image.compression import Budget, decompress, recognise
+from verify.image.compression import Budget, budget_for, decompress, recognise
 from verify.image.errors import FormatError
 
 if TYPE_CHECKING:
@@ -113,11 +113,11 @@ CASES: dict[str, tuple[bytes, str]] = {
     "package, noise": (with_tar(NOISE), "damaged Debian package"),
     "package, short kernel": (with_tar(tar_of(1 << 20, bytes(600))), "damaged Debian package"),
     "package, huge kernel": (with_tar(tar_of(1 << 33, bytes(600))), "has 8589934592 bytes"),
-    "zboot bomb": (containers.zboot(bomb(1 << 33)), "unpacks to more than 512 MiB"),
-    "s390x bomb": (containers.s390_image(bomb(1 << 33)), "unpacks to more than 512 MiB"),
+    "zboot bomb": (containers.zboot(bomb(1 << 33)), "unpacks to more than 32 MiB"),
+    "s390x bomb": (containers.s390_image(bomb(1 << 33)), "unpacks to more than 36 MiB"),
     "package bomb": (
         with_tar(bomb(1 << 33, tar_of(1 << 33, b"", "./file"))),
-        "unpacks to more than 1024 MiB",
+        "unpacks to more than 32 MiB",
     ),
 }
 for name, compress in COMPRESSORS.items():
@@ -213,6 +213,14 @@ def test_budget_bounds_every_decompressor(name: str) -> None:
     assert budget.left == 0
     with pytest.raises(FormatError, match="unpacks to more than 23 MiB"):
         decompress(compression, memoryview(packed), Budget(23 << 20))
+
+
+@pytest.mark.parametrize(
+    ("size", "limit"),
+    [(0, 16 << 20), (1 << 20, 80 << 20), (8 << 20, 512 << 20), (1 << 30, 512 << 20)],
+)
+def test_small_inputs_have_small_budgets(size: int, limit: int) -> None:
+    assert budget_for(size, 512 << 20).limit == limit
 
 
 def test_errors_survive_other_processes() -> None:

@@ -24,6 +24,9 @@ OUTPUT_STEP = 1 * MIB
 ZSTD_INPUT_STEP = 1024
 # Dictionaries and windows beyond this are refused; the kernel's build uses at most 128 MiB.
 MEMORY_LIMIT = 192 * MIB
+# How much an input may grow, in bytes at least and per byte.
+SMALL_INPUT_BUDGET = 16 * MIB
+EXPANSION = 64
 # The legacy LZ4 format cuts its input into blocks of exactly this size.
 LZ4_LEGACY_BLOCK = 8 * MIB
 LZ4_LEGACY_BLOCK_BOUND = LZ4_LEGACY_BLOCK + LZ4_LEGACY_BLOCK // 255 + 16
@@ -42,6 +45,15 @@ class Budget:
         self.left -= size
         if self.left < 0:
             raise FormatError(f"unpacks to more than {self.limit // MIB} MiB, which is the limit")
+
+
+def budget_for(size: int, most: int) -> Budget:
+    """The budget of an input of `size` bytes: at most `most`, and less where it is small.
+
+    Kernels and their packages shrink to a quarter or so; what grows far more is a bomb, and is
+    given up early.
+    """
+    return Budget(min(most, SMALL_INPUT_BUDGET + EXPANSION * size))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import tarfile
 from collections.abc import Iterator
 from typing import IO, cast
 
-from verify.image.compression import MIB, Budget, Buffer, recognise, stream
+from verify.image.compression import MIB, Buffer, budget_for, recognise, stream
 from verify.image.errors import FormatError
 
 MAGIC = b"!<arch>\n"
@@ -73,7 +73,7 @@ def kernel(data: Buffer) -> tuple[str, bytes]:
         if compression is None:
             chunks = iter([content.tobytes()])
         else:
-            chunks = stream(compression, content, Budget(PACKAGE_LIMIT))
+            chunks = stream(compression, content, budget_for(len(content), PACKAGE_LIMIT))
         found = _kernel_member(_Chunks(chunks))
         if found is None:
             raise FormatError(

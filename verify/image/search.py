@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from verify.image import deb, elfheader
-from verify.image.compression import MIB, Budget, Buffer, decompress, recognise
+from verify.image.compression import MIB, Budget, Buffer, budget_for, decompress, recognise
 from verify.image.elf import Elf, Image
 from verify.image.elfparse import KINDS, parse_bytes
 from verify.image.errors import FormatError, InputError, reason
@@ -43,7 +43,7 @@ class Input:
 class _Search:
     """What one input file has led to so far."""
 
-    budget: Budget = field(default_factory=lambda: Budget(UNPACKED_LIMIT))
+    budget: Budget
     found: list[tuple[bytes, tuple[str, ...], Elf]] = field(default_factory=list)
     without_getrandom: list[tuple[str, ...]] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
@@ -168,7 +168,7 @@ def images_in(data: Buffer, source: str, name: str = "vdso") -> tuple[Image, ...
     """
     if not data:
         raise InputError(source, "empty file")
-    search = _Search()
+    search = _Search(budget_for(len(data), UNPACKED_LIMIT))
     try:
         search.file(data, (Path(source).name,))
     except FormatError as error:
