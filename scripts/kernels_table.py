@@ -1,0 +1,58 @@
+"""Writes the table of verified kernels into README.md from what `prove --json` wrote.
+
+`python scripts/kernels_table.py FILE`, where FILE is JSON of kernel packages as `fetch` names them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path, PurePath
+
+from readme import replace_section
+
+from verify.options import PROPERTIES
+from verify.resultjson import from_json
+from verify.verdict import Result
+
+PACKAGE = re.compile(r"(?P<name>[^_]+)_(?P<version>[^_]+)_(?P<architecture>[^_]+)\.deb")
+HEADINGS = ("Debian package", "version", "architecture", *PROPERTIES, "stack discipline")
+
+
+def row(result: Result) -> list[str]:
+    """The cells for one kernel."""
+    file = PurePath(result.target.source).name
+    match = PACKAGE.fullmatch(file)
+    name, version, architecture = match.groups() if match else (file, "", "")
+    verdicts = {found.property: found.verdict.value for found in result.properties}
+    return [
+        name,
+        version.replace("%3a", ":"),
+        architecture or result.target.architecture,
+        *(verdicts.get(name, "") for name in PROPERTIES),
+        result.discipline,
+    ]
+
+
+def hashes(result: Result) -> str:
+    """One line on which bytes the verdicts are about."""
+    target = result.target
+    return (
+        f"- {PurePath(target.source).name}: SHA-256 of the package `{target.sha256}`, of the vDSO"
+        f" `{target.image_sha256}`, of the {target.size} bytes of the function at"
+        f" {target.address:#x} `{target.function_sha256}`."
+    )
+
+
+def table(results: tuple[Result, ...]) -> str:
+    """The Markdown of all kernels, in the order of their names."""
+    ordered = sorted(results, key=lambda result: result.target.source)
+    rows = [list(HEADINGS), ["---"] * len(HEADINGS), *map(row, ordered)]
+    lines = [f"| {' | '.join(cells)} |" for cells in rows]
+    return "\n".join([*lines, "", *map(hashes, ordered)])
+
+
+if __name__ == "__main__":
+    outcome = from_json(json.loads(Path(sys.argv[1]).read_text()))
+    replace_section("kernels", table(outcome.results))
