@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from specs import chacha20
 from specs.contract import BLOCK_BYTES
 from verify.arch import Saved
+from verify.qemu.registers import PROGRAM_COUNTER
 from verify.witness import registers as abi
 from verify.witness.placement import STACK, relative
 
@@ -195,28 +196,28 @@ def _registers(execution: Execution) -> Iterator[Breach]:
 def _end(execution: Execution) -> Iterator[Breach]:
     """Why the function did not return."""
     assert execution.signal is not None
-    inputs = execution.inputs
     name = signal.Signals(execution.signal).name
-    raw_pc = execution.end.registers["pc"]
+    instruction: int | None = execution.pc
+    what = "does not return"
     if execution.signal == signal.SIGALRM:
-        what = "does not return"
-        actual = f"still running after {execution.seconds:g} s, at {execution.pc:#x}"
-    elif execution.fault_address == raw_pc and name in {"SIGSEGV", "SIGBUS"}:
-        what, actual = "does not return to its caller", f"goes to {raw_pc:#x}, where no code is"
-    elif name in {"SIGSEGV", "SIGBUS"}:
-        assert execution.fault_address is not None
+        actual = f"still running after {execution.seconds:g} s, at {instruction:#x}"
+    elif execution.outside_image:
+        what = "does not return to its caller"
+        elsewhere = execution.end.registers[PROGRAM_COUNTER]
+        actual, instruction = f"goes to {elsewhere:#x}, where the image has no code", None
+    elif execution.fault_address is not None and name in {"SIGSEGV", "SIGBUS"}:
         yield Breach(
             "footprint",
             f"accesses {execution.placement.describe(execution.fault_address)}",
             "accesses to dst, key, counter, its frame and constants only",
-            f"{name} at {execution.pc:#x}",
-            inputs,
-            execution.pc,
+            f"{name} at {instruction:#x}",
+            execution.inputs,
+            instruction,
         )
         return
     else:
-        what, actual = "does not return", f"stopped by {name} at {execution.pc:#x}"
-    yield Breach("abi", what, "a return to the caller", actual, inputs)
+        actual = f"stopped by {name} at {instruction:#x}"
+    yield Breach("abi", what, "a return to the caller", actual, execution.inputs, instruction)
 
 
 def breaches(execution: Execution, twin: Execution | None = None) -> tuple[Breach, ...]:

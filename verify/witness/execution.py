@@ -72,9 +72,15 @@ class Execution:
         return self.pc is None
 
     @property
+    def outside_image(self) -> bool:
+        """Whether it stopped where the image has no bytes."""
+        size = self.target.architecture.instruction_bytes
+        return self.pc is not None and self.target.code(self.pc, size) is None
+
+    @property
     def inconclusive(self) -> str:
         """Why this execution says nothing about the function; empty if it does."""
-        if self.signal == signal.SIGILL:
+        if self.signal == signal.SIGILL and not self.outside_image:
             emulator = qemu.available(self.target.architecture.name)
             return f"{emulator} does not know the instruction at {self.pc:#x}"
         if self.signal == signal.SIGALRM and self.seconds < PATIENT_SECONDS:
@@ -154,7 +160,8 @@ def other_registers(target: Target, inputs: Inputs) -> Inputs:
 def _initial_registers(target: Target, inputs: Inputs, placement: Placement) -> dict[str, int]:
     architecture = target.architecture
     values = generator(f"registers {inputs.seed}")
-    registers: dict[str, int] = {}
+    registers = dict.fromkeys(qemu.MACHINES[architecture.name].places, 0)
+    del registers[PROGRAM_COUNTER]
     for register in abi.observed(architecture, Saved.CALLER, Saved.CALLEE, Saved.RESERVED):
         if register.name not in _STAYS_ZERO:
             abi.write(architecture, registers, register.name, values.getrandbits(128))

@@ -22,6 +22,9 @@ STACK = "stack"
 GUARD = 512
 """At least this many random bytes lie mapped around every region."""
 
+STACK_DEPTH = 8192
+"""At least this many bytes below the stack pointer are mapped."""
+
 MOST_OFFSET = 1 << 20
 """How far from a region the edge of what is mapped may be put, in bytes."""
 
@@ -116,7 +119,7 @@ def _up(size: int) -> int:
 
 def _arena(name: str, size: int, alignment: int, values: random.Random, edge: Edge | None) -> Arena:
     base = _BASES[name] + values.randrange(_RANDOM_PAGES) * qemu.PAGE
-    below = qemu.PAGE if name == STACK else GUARD
+    below = STACK_DEPTH if name == STACK else GUARD
     if edge is None:
         length = _up(below + size + GUARD)
         room = length - below - size - GUARD
