@@ -145,6 +145,12 @@ class TestStackWrite:
         (store,) = stack_stores(target, INPUTS, ENTRY, -416, 8)
         assert store.lowest_allowed == -416 - 288
 
+    def test_condition_register_is_saved_as_a_whole(self) -> None:
+        machine = MACHINES["powerpc64le"]
+        # mfcr r9
+        target = machine.program(0x7D200026, machine.store("free", "sp", 8), machine.back)
+        assert confirm_stack_write(target, INPUTS, ENTRY + 4, 8, 4) is None
+
     @per_machine
     def test_never_executed(self, machine: Machine) -> None:
         target = machine.program(machine.back, machine.store("saved", "sp", -400), machine.back)

@@ -82,6 +82,34 @@ def test_registers_that_are_given(
         assert execution.register(register) == value
 
 
+@pytest.mark.parametrize(
+    ("register", "value", "move", "seen"),
+    [
+        ("xer.so", 1, 0x7D2102A6, 0x8000_0000),
+        ("xer.ov", 1, 0x7D2102A6, 0x4000_0000),
+        ("xer.ca", 1, 0x7D2102A6, 0x2000_0000),
+        ("xer.bc", 0x55, 0x7D2102A6, 0x55),
+        ("cr0", 8, 0x7D200026, 0x8000_0000),
+        ("cr0.so", 1, 0x7D200026, 0x1000_0000),
+        ("cr2", 2, 0x7D200026, 0x0020_0000),
+        ("cr7.so", 1, 0x7D200026, 1),
+    ],
+)
+def test_fields_are_where_the_code_finds_them(
+    register: str, value: int, move: int, seen: int
+) -> None:
+    machine = MACHINES["powerpc64le"]
+    fields = dict.fromkeys(
+        [f"xer.{name}" for name in ("so", "ov", "ca", "bc")]
+        + [f"cr{n}{part}" for n in range(8) for part in ("", ".so")],
+        0,
+    )
+    inputs = dataclasses.replace(INPUTS, registers={**fields, register: value})
+    # mfxer r9 or mfcr r9
+    (execution,) = execute(machine.program(move, machine.back), [inputs])
+    assert execution.register("r9") == seen
+
+
 def test_pool() -> None:
     target = MACHINES["loongarch64"].program(MACHINES["loongarch64"].back)
     pool = candidates(target)
