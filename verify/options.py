@@ -19,7 +19,7 @@ class Options:
     """
 
     properties: tuple[str, ...] = PROPERTIES
-    budget: int = 30_000_000
+    budget: int = 2_000_000
     timeout: float | None = None
     jobs: int = 1
     replay: bool = True

@@ -46,18 +46,26 @@ class Solver:
         self._possible: dict[frozenset[Term], Decision] = {}
 
     def decide_all(
-        self, obligations: Iterable[Obligation], done: Callable[[Obligation], None]
+        self, obligations: Iterable[Obligation], begins: Callable[[Obligation], None]
     ) -> list[Decided]:
-        """The decisions in the order of the obligations; `done` is called before each one."""
+        """The decisions in the order of the obligations, up to the first that is not PROVED.
+
+        What follows on a failure is UNKNOWN, not decided: its formulas rest on the failed ones
+        and can be as deep as the whole function. `begins` is called before each decision.
+        """
+        jobs = self._options.jobs
+        pending = list(obligations)
+        decided: list[Decided] = []
 
         def one(obligation: Obligation) -> Decided:
-            done(obligation)
+            begins(obligation)
             return self.decide(obligation)
 
-        if self._options.jobs == 1:
-            return [one(obligation) for obligation in obligations]
-        with ThreadPoolExecutor(self._options.jobs) as pool:
-            return list(pool.map(one, obligations))
+        with ThreadPoolExecutor(jobs) as pool:
+            while pending and all(item.proved for item in decided[-jobs:]):
+                batch, pending = pending[:jobs], pending[jobs:]
+                decided += pool.map(one, batch) if jobs > 1 else map(one, batch)
+        return decided + [Decided(obligation, _not_decided(obligation)) for obligation in pending]
 
     def decide(self, obligation: Obligation) -> Decided:
         """Decide one obligation."""
@@ -91,6 +99,18 @@ class Solver:
                 assumptions, self._options.budget, self._options.timeout
             )
         return self._possible[key]
+
+
+def _not_decided(obligation: Obligation) -> Check:
+    return Check(
+        obligation.id,
+        obligation.claim,
+        Verdict.UNKNOWN,
+        0.0,
+        obligation.instances,
+        obligation.instructions,
+        "not decided, since an obligation before it failed",
+    )
 
 
 _VERDICTS = {

@@ -13,10 +13,12 @@ import archinfo
 import pyvex
 from angr import claripy
 from angr.engines.vex.claripy.datalayer import ClaripyDataMixin
+from angr.errors import UnsupportedIROpError
 
 from verify.arch import Architecture, Saved
 from verify.lift.engine import Block, CodeReader, Layout, Successor, only_true
 from verify.lift.machine import Machine, Unsupported
+from verify.lift.semantics.vex import OPERATIONS
 
 _MAX_INSTRUCTIONS = 99
 _FLOW = {"Ijk_Boring": "jump", "Ijk_Ret": "jump", "Ijk_Call": "call"}
@@ -126,6 +128,15 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
 
     def _perform_vex_stmt_Store(self, addr: Any, data: Any, endness: str, **kwargs: Any) -> None:
         self._machine.store(addr, data.raw_to_bv(), endness == "Iend_LE")
+
+    def _perform_vex_expr_Op(self, op: str, args: Any) -> Any:
+        ours = OPERATIONS.get(op)
+        if ours is not None:
+            return ours(*args)
+        try:
+            return super()._perform_vex_expr_Op(op, args)
+        except UnsupportedIROpError as error:
+            raise Unsupported(self._machine.instruction, f"VEX operation {op}") from error
 
     def _perform_vex_stmt_Exit(self, guard: Any, target: Any, jumpkind: str) -> None:
         taken = guard != 0

@@ -14,10 +14,11 @@ from verify.decide import Answer, check
 from verify.lift.engine import Engine, Successor
 from verify.lift.machine import Machine, Unsupported
 from verify.prove.cfg import ControlFlow
-from verify.terms import Term
+from verify.terms import Term, negate
 
 MAX_PATHS = 64
-MAX_STEPS = 40_000
+MAX_STEPS = 12_000
+MAX_FORKS = 256
 
 @dataclass(frozen=True)
 class Path:
@@ -40,6 +41,8 @@ class Exploration:
 
 def feasible(assumptions: tuple[Term, ...], guards: tuple[Term, ...]) -> bool:
     """Whether the guards can hold under the assumptions; True where that is not known."""
+    if negate(guards[-1]) in guards:
+        return False
     return check((*assumptions, *guards)).answer is not Answer.UNSAT
 
 
@@ -79,16 +82,22 @@ def explore(
     paths: list[Path] = []
     excluded: list[tuple[Term, ...]] = []
     pending = [start]
-    total = 0
+    total = forks = 0
     while pending:
         machine = pending.pop()
         before = len(machine.steps)
         successors = step(engine, flow, machine)
         total += max(len(s.machine.steps) for s in successors) - before
-        if total > MAX_STEPS or len(paths) + len(pending) > MAX_PATHS:
+        forks += len(successors) > 1
+        if (
+            total > MAX_STEPS
+            or forks > MAX_FORKS
+            or len(paths) + len(pending) > MAX_PATHS
+        ):
             raise Unsupported(
                 machine.instruction,
-                f"more than {MAX_PATHS} paths or {MAX_STEPS} instructions without a cut point",
+                f"more than {MAX_PATHS} paths, {MAX_FORKS} branches or {MAX_STEPS} instructions "
+                "without a cut point",
             )
         for successor in successors:
             after = successor.machine

@@ -18,6 +18,7 @@ from verify.lift.engine import Engine
 from verify.lift.machine import Machine, Unsupported
 from verify.prove.cfg import ControlFlow, NaturalLoop
 from verify.prove.explore import (
+    MAX_FORKS,
     MAX_STEPS,
     Exploration,
     Path,
@@ -152,8 +153,8 @@ def guess(
     heads = {loop.head for loop in flow.loops}
     first: dict[int, Machine] = {}
     pending = [entry]
-    total = 0
-    while pending and total < MAX_STEPS:
+    total = forks = 0
+    while pending and total < MAX_STEPS and forks < MAX_FORKS:
         machine = pending.pop()
         block = machine.pc
         if block in heads and block not in first:
@@ -167,6 +168,7 @@ def guess(
             if len(successors) == 1 or feasible(contract, guards_of(s.machine))
         ]
         if len(successors) > 1:
+            forks += 1
             condition = successors[0].machine.guards[-1]
             term = successors[0].machine.converter.term(condition)
             if nblocks in variables([term]):
