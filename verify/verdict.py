@@ -41,8 +41,6 @@ class Caveat(Enum):
     """"unsat" of one solver was believed."""
     CODE_UNPATCHED = "code-unpatched"
     """The bytes in the file are the bytes that run."""
-    NOT_REPLAYED = "not-replayed"
-    """The counterexample was executed by the harness's own interpreter only: no QEMU."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from verify.arch import Saved
 from verify.properties.model import Property, Stated, merged, unknown_memory
-from verify.prove.obligation import Obligation
+from verify.prove.obligation import Obligation, RegisterWriteProbe
 from verify.prove.segments import Segment, Segments
 from verify.prove.setting import register_value
 from verify.terms import FALSE, TRUE, Term, equal, extract, var
@@ -84,6 +84,7 @@ def _reserved(segments: Segments) -> list[Obligation]:
                 (),
                 FALSE if writers else TRUE,
                 tuple(dict.fromkeys(writers)),
+                probes=(RegisterWriteProbe(tuple(dict.fromkeys(writers)), register.name),),
             )
         )
     return found

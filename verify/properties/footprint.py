@@ -8,12 +8,12 @@ memory that the caller gave, and are reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from specs.contract import BLOCK_BYTES, REGIONS
 from verify.lift.memory import CODE, STACK, Access
 from verify.properties.model import Property, Stated, merged
-from verify.prove.obligation import Obligation
+from verify.prove.obligation import AccessProbe, Obligation, Probe, StackWriteProbe
 from verify.prove.segments import Segment, Segments
 from verify.prove.stack import stack_offsets
 from verify.terms import (
@@ -139,11 +139,27 @@ def _segment(segments: Segments, segment: Segment) -> Stated:
                 segment.assumptions,
                 conjunction(formulas),
                 tuple(dict.fromkeys(failing or [a.instruction for a in accesses])),
+                probes=tuple(_probes(accesses)),
             )
         )
     reads = groups.get(("read", "dst"), [])
     findings = tuple(f"{access.instruction:#x} reads dst" for access in reads)
     return Stated(tuple(found), (), findings)
+
+
+def _probes(accesses: list[Access]) -> Iterator[Probe]:
+    """What shows an access outside of its region: stores to the stack at their instruction, the
+    bytes next to the other regions by themselves."""
+    for access in accesses:
+        place = access.place
+        if place is None:
+            continue
+        if place.region == STACK and access.kind == "write":
+            yield StackWriteProbe(access.instruction, place.offset, access.size)
+        size = _SIZES.get(place.region, BLOCK_BYTES) or BLOCK_BYTES
+        last = place.offset + access.size - 1
+        if place.region in _SIZES and not 0 <= place.offset <= last < size:
+            yield AccessProbe(place.region, place.offset if place.offset < 0 else last)
 
 
 def state(segments: Segments) -> Stated:

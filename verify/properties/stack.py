@@ -16,7 +16,7 @@ from verify.properties.abi import entry_value
 from verify.properties.footprint import own_stack
 from verify.properties.model import Property, Stated, unknown_memory
 from verify.prove.induction import FRESH
-from verify.prove.obligation import Obligation
+from verify.prove.obligation import Obligation, StackWriteProbe
 from verify.prove.segments import Segment, Segments
 from verify.prove.stack import stack_offsets
 from verify.terms import FALSE, TRUE, Term, equal, linear, substitute, var, variables
@@ -144,6 +144,7 @@ def state(segments: Segments) -> Stated:
         where = f"{access.instruction:#x}/{access.place.offset}"
         inside = place_of(segments, written) != "outside"
         assumptions = written.segment.assumptions
+        probe = StackWriteProbe(access.instruction, access.place.offset, access.size)
         for obligation in (
             Obligation(
                 f"stack/place/{where}",
@@ -152,6 +153,7 @@ def state(segments: Segments) -> Stated:
                 assumptions,
                 TRUE if inside else FALSE,
                 (access.instruction,),
+                probes=(probe,),
             ),
             Obligation(
                 f"stack/public/{where}",
@@ -160,13 +162,18 @@ def state(segments: Segments) -> Stated:
                 assumptions,
                 independent(segments, access.value),
                 (access.instruction,),
+                probes=(probe,),
             ),
         ):
             old = found.get(obligation.id)
             if old is None or old.formula is TRUE:
                 found[obligation.id] = obligation
-    finding = PUBLIC_ONLY if found else NO_WRITES
-    return Stated(tuple(found.values()), unknown_memory(segments), (finding,))
+    return Stated(tuple(found.values()), unknown_memory(segments))
+
+
+def discipline(segments: Segments) -> str:
+    """The stronger discipline that a function for which `stack` is proved meets."""
+    return PUBLIC_ONLY if stack_writes(segments) else NO_WRITES
 
 
 STACK_PROPERTY = Property("stack", "no secret is written relative to the stack pointer", state)

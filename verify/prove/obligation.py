@@ -8,11 +8,42 @@ from verify.terms import Term
 
 
 @dataclass(frozen=True)
+class StackWriteProbe:
+    """Look at the store at `instruction` of `size` bytes to the entry stack pointer + `offset`."""
+
+    instruction: int
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class RegisterWriteProbe:
+    """Look at the register right after each of the instructions."""
+
+    instructions: tuple[int, ...]
+    register: str
+
+
+@dataclass(frozen=True)
+class AccessProbe:
+    """Look whether the byte at `offset` of `region`, outside of it, is touched."""
+
+    region: str
+    offset: int
+
+
+Probe = StackWriteProbe | RegisterWriteProbe | AccessProbe
+"""What to observe in an execution to see an obligation fail."""
+
+
+@dataclass(frozen=True)
 class Obligation:
     """`formula` follows from `assumptions`, for all values of the free variables.
 
     `claim` says so in one line of English. `instructions` are the addresses that it came from.
-    `instances` counts the places in the proof that need this same formula.
+    `instances` counts the places in the proof that need this same formula. `probes` are what an
+    execution of the real bytes shows when the formula is false, where the state at return does not
+    show it.
     """
 
     id: str
@@ -21,3 +52,4 @@ class Obligation:
     formula: Term
     instructions: tuple[int, ...] = ()
     instances: int = 1
+    probes: tuple[Probe, ...] = ()

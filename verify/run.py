@@ -1,0 +1,312 @@
+"""The one place that walks a target through the house."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from verify import __version__
+from verify.lift.angr_import import import_angr
+from verify.lift.select import engine_for
+from verify.options import Options
+from verify.qemu import QemuError, available
+from verify.target import Target
+from verify.verdict import (
+    Caveat,
+    Check,
+    Counterexample,
+    LoopSummary,
+    PropertyResult,
+    Result,
+    StackWrite,
+    TargetSummary,
+    Verdict,
+)
+
+if TYPE_CHECKING:
+    from verify.properties import Property, Stated
+    from verify.prove.segments import Segments
+    from verify.solve import Decided, Solver
+    from verify.witness import Breach
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a live display shows: obligations decided so far, how many are known of, the name of
+    the one at hand. `stage` is one word (`load`, `execute`, `decide`, `replay`)."""
+
+    stage: str
+    name: str
+    done: int
+    total: int
+
+
+Report = Callable[[Progress], None]
+
+_CAVEATS = (
+    Caveat.LIFTER_UNCHECKED,
+    Caveat.REGIONS_DISJOINT,
+    Caveat.SOLVER_TRUSTED,
+    Caveat.CODE_UNPATCHED,
+)
+
+
+@dataclass
+class _Judged:
+    """A property on the way to its result."""
+
+    claim: Property
+    stated: Stated
+    decided: list[Decided]
+    seconds: float
+    verdict: Verdict
+    reason: str = ""
+    breach: Breach | None = None
+
+
+def prove(
+    target: Target, options: Options, progress: Report = lambda _: None
+) -> Result:
+    """Prove or refute every property asked for; never raises for what a binary contains.
+
+    The properties' results are in the order of `verify.options.PROPERTIES`.
+    """
+    start = time.perf_counter()
+    progress(Progress("load", target.function.name, 0, 0))
+    import_angr()
+    from verify.lift.machine import Unsupported
+    from verify.properties import PROPERTIES
+    from verify.prove.segments import segments_of
+    from verify.solve import Solver
+
+    claims = [claim for claim in PROPERTIES if claim.id in options.properties]
+    solver = Solver(options)
+    progress(Progress("execute", target.function.name, 0, 0))
+    segments: Segments | None = None
+    try:
+        segments = segments_of(target, engine_for(target.architecture, target.code))
+        judged = _judge(segments, claims, solver, progress)
+    except Unsupported as error:
+        judged = [_unsupported(claim, str(error)) for claim in claims]
+    _refute(target, segments, judged, options, progress)
+    summary = target_summary(target, segments)
+    return Result(
+        summary,
+        tuple(_result(segments, target, one) for one in judged),
+        _stack_writes(segments, options),
+        _discipline(segments, judged),
+        loop_summaries(segments) if segments is not None else (),
+        _CAVEATS,
+        tool_versions(target, judged),
+        time.perf_counter() - start,
+    )
+
+
+def _judge(
+    segments: Segments, claims: Sequence[Property], solver: Solver, progress: Report
+) -> list[_Judged]:
+    """State and decide every property; each rests on the induction's obligations, too."""
+    stated = [(claim, claim.state(segments)) for claim in claims]
+    total = len(segments.induction) + sum(len(one.obligations) for _, one in stated)
+    done = 0
+
+    def begins(name: str) -> None:
+        nonlocal done
+        progress(Progress("decide", name, done, total))
+        done += 1
+
+    induction = solver.decide_all(segments.induction, lambda o: begins(o.id))
+    judged = []
+    for claim, one in stated:
+        start = time.perf_counter()
+        decided = solver.decide_all(one.obligations, lambda o: begins(o.id))
+        seconds = time.perf_counter() - start
+        verdict, reason = _verdict([*induction, *decided], one)
+        judged.append(_Judged(claim, one, [*induction, *decided], seconds, verdict, reason))
+    return judged
+
+
+def _verdict(decided: Sequence[Decided], stated: Stated) -> tuple[Verdict, str]:
+    """PROVED, VACUOUS or UNKNOWN with a reason: a candidate is not yet a refutation."""
+    if stated.undecided:
+        return Verdict.UNKNOWN, "; ".join(stated.undecided)
+    failed = next((one for one in decided if not one.proved), None)
+    if failed is None:
+        if not stated.obligations:
+            return Verdict.UNKNOWN, "nothing was claimed"
+        return Verdict.PROVED, ""
+    check = failed.check
+    if check.verdict is Verdict.VACUOUS:
+        return Verdict.VACUOUS, f"{check.id}: {check.reason}"
+    if check.verdict is Verdict.UNKNOWN:
+        return Verdict.UNKNOWN, f"{check.id}: {check.reason or 'not decided'}"
+    return Verdict.UNKNOWN, f"{check.id}: a counterexample candidate did not reproduce"
+
+
+def _unsupported(claim: Property, reason: str) -> _Judged:
+    from verify.properties import Stated
+
+    return _Judged(claim, Stated(()), [], 0.0, Verdict.UNKNOWN, reason)
+
+
+def _refute(
+    target: Target,
+    segments: Segments | None,
+    judged: Sequence[_Judged],
+    options: Options,
+    progress: Report,
+) -> None:
+    """Execute the real bytes for what is not proved; what they show decides."""
+    failed = {one.claim.id: one.decided for one in judged if one.verdict is not Verdict.PROVED}
+    if not failed:
+        return
+    if not options.replay:
+        for one in judged:
+            if one.claim.id in failed and any(d.candidate for d in one.decided):
+                one.reason += " (not tried: counterexamples are not executed on request)"
+        return
+    from verify.refute import refutations
+
+    progress(Progress("replay", target.function.name, 0, 0))
+    start = time.perf_counter()
+    try:
+        found = refutations(target, segments, failed)
+    except QemuError as error:
+        for one in judged:
+            if one.claim.id in failed:
+                one.reason += f" ({error})"
+        return
+    for one in judged:
+        one.breach = found.get(one.claim.id)
+        if one.breach is None:
+            continue
+        if one.verdict is Verdict.PROVED:
+            one.verdict = Verdict.UNKNOWN
+            one.reason = (
+                f"fault of the harness: proved, but the real bytes break it ({one.breach.what})"
+            )
+            one.breach = None
+        else:
+            one.verdict, one.reason = Verdict.REFUTED, one.breach.what
+            one.seconds += time.perf_counter() - start
+
+
+def _result(segments: Segments | None, target: Target, one: _Judged) -> PropertyResult:
+    checks = [decided.check for decided in one.decided]
+    if one.verdict is not Verdict.REFUTED:
+        # A candidate that no execution showed is no refutation.
+        checks = [_not_reproduced(check) for check in checks]
+    counterexample = (
+        _counterexample(segments, target, one) if one.breach is not None else None
+    )
+    return PropertyResult(
+        one.claim.id,
+        one.claim.title,
+        one.verdict,
+        one.seconds,
+        tuple(checks),
+        one.stated.findings,
+        one.reason,
+        counterexample,
+    )
+
+
+def _not_reproduced(check: Check) -> Check:
+    if check.verdict is not Verdict.REFUTED:
+        return check
+    return replace(
+        check, verdict=Verdict.UNKNOWN, reason="a counterexample candidate did not reproduce"
+    )
+
+
+def _counterexample(segments: Segments | None, target: Target, one: _Judged) -> Counterexample:
+    from verify.prove.deviation import first_deviation
+
+    breach = one.breach
+    assert breach is not None
+    inputs = breach.inputs
+    address = breach.instruction
+    if address is None and breach.word is not None and segments is not None:
+        address = first_deviation(
+            segments,
+            inputs.key,
+            inputs.counter,
+            breach.block or 0,
+            inputs.nblocks,
+            breach.word,
+        )
+    if address is None:
+        failing = [d for d in one.decided if d.candidate and d.obligation.instructions]
+        address = failing[0].obligation.instructions[-1] if failing else None
+    text = ""
+    if address is not None and segments is not None:
+        size = target.architecture.instruction_bytes
+        text = dict(segments.engine.disassemble(address, size)).get(address, "")
+    return Counterexample(
+        inputs.key,
+        inputs.counter,
+        inputs.nblocks,
+        inputs.in_place,
+        breach.what,
+        breach.expected,
+        breach.actual,
+        address,
+        text,
+        f"QEMU {available(target.architecture.name) or ''}".strip(),
+    )
+
+
+def _stack_writes(segments: Segments | None, options: Options) -> tuple[StackWrite, ...]:
+    from verify.properties.stack import table
+
+    return table(segments) if segments is not None and "stack" in options.properties else ()
+
+
+def _discipline(segments: Segments | None, judged: Sequence[_Judged]) -> str:
+    from verify.properties.stack import discipline
+
+    proved = any(one.claim.id == "stack" and one.verdict is Verdict.PROVED for one in judged)
+    return discipline(segments) if proved and segments is not None else ""
+
+
+def target_summary(target: Target, segments: Segments | None) -> TargetSummary:
+    """What the result says of the bytes. A function without a size gets the one of its code."""
+    function = target.function
+    if not function.size and segments is not None:
+        size = segments.flow.end - function.address
+        target = replace(target, function=replace(function, size=size))
+    return TargetSummary(
+        target.source,
+        target.sha256,
+        target.path,
+        target.image_sha256,
+        target.build_id,
+        target.architecture.name,
+        function.name,
+        function.address,
+        target.function.size,
+        target.function_sha256,
+        function.located,
+    )
+
+
+def loop_summaries(segments: Segments) -> tuple[LoopSummary, ...]:
+    """The loops of the function and what the proof does with each."""
+    cut = segments.loop.head if segments.loop is not None else None
+    return tuple(
+        LoopSummary(loop.head, len(loop.blocks), "blocks" if loop.head == cut else "rounds")
+        for loop in segments.flow.loops
+    )
+
+
+def tool_versions(target: Target, judged: Sequence[_Judged]) -> dict[str, str]:
+    """Name to version of everything that the verdicts rest on."""
+    lifter = {"pcode": "pypcode", "vex": "pyvex"}[target.architecture.lifter.engine]
+    tools = {"vdso-verify": __version__}
+    tools |= {name: version(name) for name in ("angr", lifter, "z3-solver")}
+    if any(one.breach is not None for one in judged):
+        tools["qemu"] = available(target.architecture.name) or ""
+    return tools
