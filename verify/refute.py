@@ -59,9 +59,7 @@ def _registers(segments: Segments, model: Mapping[Term, int]) -> dict[str, int]:
     }
 
 
-def _models(
-    segments: Segments | None, failed: Iterable[Decided]
-) -> Iterator[Mapping[Term, int]]:
+def _models(segments: Segments | None, failed: Iterable[Decided]) -> Iterator[Mapping[Term, int]]:
     """Models of failed obligations, and one of each path that the function can take."""
     for decided in failed:
         if decided.candidate:
@@ -74,10 +72,7 @@ def _models(
 
 def _probes(failed: Iterable[Decided]) -> list[Probe]:
     found = [
-        probe
-        for decided in failed
-        if not decided.proved
-        for probe in decided.obligation.probes
+        probe for decided in failed if not decided.proved for probe in decided.obligation.probes
     ]
     return list(dict.fromkeys(found))[:_MAX_PROBES]
 
@@ -85,9 +80,7 @@ def _probes(failed: Iterable[Decided]) -> list[Probe]:
 def _look(target: Target, inputs: Inputs, probe: Probe) -> Breach | None:
     match probe:
         case StackWriteProbe():
-            return confirm_stack_write(
-                target, inputs, probe.instruction, probe.offset, probe.size
-            )
+            return confirm_stack_write(target, inputs, probe.instruction, probe.offset, probe.size)
         case RegisterWriteProbe():
             seen = (
                 confirm_register_write(target, inputs, address, probe.register)

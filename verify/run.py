@@ -67,9 +67,7 @@ class _Judged:
     breach: Breach | None = None
 
 
-def prove(
-    target: Target, options: Options, progress: Report = lambda _: None
-) -> Result:
+def prove(target: Target, options: Options, progress: Report = lambda _: None) -> Result:
     """Prove or refute every property asked for; never raises for what a binary contains.
 
     The properties' results are in the order of `verify.options.PROPERTIES`.
@@ -199,9 +197,7 @@ def _result(segments: Segments | None, target: Target, one: _Judged) -> Property
     if one.verdict is not Verdict.REFUTED:
         # A candidate that no execution showed is no refutation.
         checks = [_not_reproduced(check) for check in checks]
-    counterexample = (
-        _counterexample(segments, target, one) if one.breach is not None else None
-    )
+    counterexample = _counterexample(segments, target, one) if one.breach is not None else None
     return PropertyResult(
         one.claim.id,
         one.claim.title,

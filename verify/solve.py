@@ -95,9 +95,7 @@ class Solver:
     def _assumptions(self, assumptions: tuple[Term, ...]) -> Decision:
         key = frozenset(assumptions)
         if key not in self._possible:
-            self._possible[key] = check(
-                assumptions, self._options.budget, self._options.timeout
-            )
+            self._possible[key] = check(assumptions, self._options.budget, self._options.timeout)
         return self._possible[key]
 
 

@@ -23,8 +23,7 @@ _FLOAT = tuple(
 )
 _FLOAT_LOW = tuple(Register(f"vs{n}.low", f"vsr{n}", bits=(63, 0)) for n in range(32))
 _VECTOR = tuple(
-    Register(f"v{n}", f"vsr{n + 32}", Saved.CALLEE if n >= 20 else Saved.CALLER)
-    for n in range(32)
+    Register(f"v{n}", f"vsr{n + 32}", Saved.CALLEE if n >= 20 else Saved.CALLER) for n in range(32)
 )
 _CONDITION = tuple(
     Register(name, storage, Saved.CALLEE if n in (2, 3, 4) else Saved.CALLER)

@@ -106,9 +106,7 @@ class RegionMemory:
 
     def _aliased(self, place: Place) -> bool:
         """Whether the region is also known under another index, so that bytes may coincide."""
-        return any(
-            region == place.region and index != place.index for region, index in self._cells
-        )
+        return any(region == place.region and index != place.index for region, index in self._cells)
 
     def load(self, place: Place | None, size: int, fresh: Callable[[], Any]) -> Any:
         """The value of `size` bytes, in the machine's byte order."""

@@ -37,9 +37,11 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         self._guest = _archinfo(architecture)
         super().__init__(SimpleNamespace(arch=self._guest))
         self._code = code
-        names = {register.name: (register.vex_offset, register.size)
-                 for register in self._guest.register_list
-                 if register.vex_offset is not None}
+        names = {
+            register.name: (register.vex_offset, register.size)
+            for register in self._guest.register_list
+            if register.vex_offset is not None
+        }
         hard_wired = {r.storage for r in architecture.with_saved(Saved.CONSTANT)}
         self.layout = Layout(
             names,
@@ -153,9 +155,7 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         self._machine.guards.append(claripy.Not(taken))
 
     def _perform_vex_defaultexit(self, expr: Any, jumpkind: str) -> None:
-        self._successors.append(
-            Successor(self._machine, expr, _FLOW.get(jumpkind, jumpkind))
-        )
+        self._successors.append(Successor(self._machine, expr, _FLOW.get(jumpkind, jumpkind)))
 
     def handle_vex_block(self, irsb: Any) -> None:
         """Run the statements of one block up to a certain exit."""

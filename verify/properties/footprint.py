@@ -80,9 +80,7 @@ def _allowed(segments: Segments, segment: Segment) -> Callable[[Access], Term]:
             pointer = pointer_at(access.step)
             if pointer is None or not place.index.is_constant:
                 return FALSE
-            return (
-                TRUE if own_stack(segments, pointer, place.offset, access.size) else FALSE
-            )
+            return TRUE if own_stack(segments, pointer, place.offset, access.size) else FALSE
         if place.region == "key" and access.kind == "write":
             return FALSE
         distance = add(place.index.term(), const(place.offset, bits))

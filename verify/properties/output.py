@@ -59,8 +59,7 @@ def written_words(segments: Segments, segment: Segment) -> tuple[Term, ...]:
     cells = segment.machine.memory.region("dst", block_start(segments, segment))
     machine = segment.machine
     words = (
-        machine.converter.term(cells.read(offset, _WORD))
-        for offset in range(0, BLOCK_BYTES, _WORD)
+        machine.converter.term(cells.read(offset, _WORD)) for offset in range(0, BLOCK_BYTES, _WORD)
     )
     return tuple(word if machine.little else reverse_bytes(word) for word in words)
 
@@ -172,9 +171,7 @@ def _segment(segments: Segments, segment: Segment, known: dict[object, Obligatio
                 )
             else:
                 addresses = tuple(dict.fromkeys((*old.instructions, *here)))
-                known[key] = replace(
-                    old, instances=old.instances + 1, instructions=addresses
-                )
+                known[key] = replace(old, instances=old.instances + 1, instructions=addresses)
     return Stated(tuple(found))
 
 

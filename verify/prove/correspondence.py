@@ -165,9 +165,7 @@ def _sample(roots: Iterable[Term], seed: int) -> dict[Term, int]:
     return {term: generator.getrandbits(term.width) for term in free}
 
 
-def _cut(
-    term: Term, words: Mapping[int, Term], names: Mapping[Term, Term], number: int
-) -> Term:
+def _cut(term: Term, words: Mapping[int, Term], names: Mapping[Term, Term], number: int) -> Term:
     """The term with its matched lanes replaced by the words' variables, the rest unknown."""
     parts: list[Term] = []
     low = 0

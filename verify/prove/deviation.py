@@ -81,8 +81,7 @@ def _in_segment(
     count = segment.block_count
     specified = specified_block(segments.names.key, low_word(count), high_word(count))
     steps = [
-        (write.step, write.instruction, write.value)
-        for write in segment.machine.register_writes
+        (write.step, write.instruction, write.value) for write in segment.machine.register_writes
     ]
     terms = [value for _, _, value in steps] + [access.value for access in writes]
     values = evaluate(terms, assignment, 0)
@@ -107,9 +106,7 @@ def _in_segment(
     return writes[-1].instruction
 
 
-def _stored(
-    segment: Segment, writes: list[Access], values: Mapping[Term, int], word: int
-) -> int:
+def _stored(segment: Segment, writes: list[Access], values: Mapping[Term, int], word: int) -> int:
     """The little-endian word that the writes leave in memory; bytes not written count as zero."""
     memory: dict[int, int] = {}
     order: Literal["little", "big"] = "little" if segment.machine.little else "big"

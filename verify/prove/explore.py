@@ -20,6 +20,7 @@ MAX_PATHS = 64
 MAX_STEPS = 12_000
 MAX_FORKS = 256
 
+
 @dataclass(frozen=True)
 class Path:
     """One path: `end` is `cut` when it stopped at a cut point, `exit` when it left the function
@@ -89,11 +90,7 @@ def explore(
         successors = step(engine, flow, machine)
         total += max(len(s.machine.steps) for s in successors) - before
         forks += len(successors) > 1
-        if (
-            total > MAX_STEPS
-            or forks > MAX_FORKS
-            or len(paths) + len(pending) > MAX_PATHS
-        ):
+        if total > MAX_STEPS or forks > MAX_FORKS or len(paths) + len(pending) > MAX_PATHS:
             raise Unsupported(
                 machine.instruction,
                 f"more than {MAX_PATHS} paths, {MAX_FORKS} branches or {MAX_STEPS} instructions "

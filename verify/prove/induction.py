@@ -188,9 +188,7 @@ def _arrive(
     """Follow one path inside the loop until its head."""
     start = len(machine.steps)
     while machine.pc != loop.head:
-        inside = [
-            s.machine for s in step(engine, flow, machine) if s.machine.pc in loop.blocks
-        ]
+        inside = [s.machine for s in step(engine, flow, machine) if s.machine.pc in loop.blocks]
         if not inside or len(inside[0].steps) - start > MAX_STEPS:
             return None
         machine = inside[0]
@@ -310,8 +308,7 @@ def _parts(want: Term, have: Term) -> Iterator[tuple[Term, Term]]:
 def _claim(want: Term, have: Term) -> Term:
     """That a location has the value it should; TRUE where linear arithmetic shows it."""
     return conjunction(
-        equal(linear(part).term(), linear(other).term())
-        for part, other in _parts(want, have)
+        equal(linear(part).term(), linear(other).term()) for part, other in _parts(want, have)
     )
 
 
@@ -358,9 +355,7 @@ def close_loop(
         assumptions = (bound(names.index, names.nblocks), definition, *contract)
         start = _at_head(arrivals[0].machine, head, invariants)
         body = explore(engine, flow, start.copy(), (head,), assumptions)
-        loop = Loop(
-            head, guessed.loop, tuple(invariants.values()), assumptions, body, start
-        )
+        loop = Loop(head, guessed.loop, tuple(invariants.values()), assumptions, body, start)
         bounded = _bound_obligations(loop, names, bound, contract)
         if not all(_holds(obligation) for obligation in bounded):
             if bound is unsigned_less_equal:
@@ -376,9 +371,7 @@ def close_loop(
     raise Unsupported(head, "no invariant of the block loop was found")
 
 
-def _at_head(
-    arrival: Machine, head: int, invariants: Mapping[Location, Invariant]
-) -> Machine:
+def _at_head(arrival: Machine, head: int, invariants: Mapping[Location, Invariant]) -> Machine:
     """The generic state at the loop's head: an arrival's, with the invariants put in."""
     start = arrival.copy()
     start.pc = head

@@ -104,6 +104,4 @@ def segments_of(target: Target, engine: Engine) -> Segments:
     flow = control_flow(engine, target.function.address)
     entry = entry_machine(target, engine, names)
     exploration, loop, obligations = close_loop(engine, flow, entry, names, contract)
-    return Segments(
-        target, engine, names, flow, contract, exploration, loop, obligations
-    )
+    return Segments(target, engine, names, flow, contract, exploration, loop, obligations)
