@@ -48,7 +48,7 @@ class Target:
         """`size` read-only bytes at `address`, None where the image has none."""
         for segment in self.segments:
             offset = address - segment.address
-            if 0 <= offset and offset + size <= len(segment.data):
+            if offset >= 0 and offset + size <= len(segment.data):
                 return segment.data[offset : offset + size]
         return None
 

@@ -51,9 +51,10 @@ class Architecture:
 
     `bits` is the width of a pointer and of size_t. `arguments` are the registers of the first
     integer arguments. `red_zone` is the number of bytes below the stack pointer that the ABI
-    lets a function use without moving it; `linkage_area` are the (offset, size) from the entry stack
-    pointer of the slots in the caller's frame that belong to the callee. `return_alignment` is the alignment in bytes that a
-    return address has. `debian` is the Debian architecture whose kernels contain this code.
+    lets a function use without moving it; `linkage_area` are the (offset, size) from the entry
+    stack pointer of the slots in the caller's frame that belong to the callee. `return_alignment`
+    is the alignment in bytes that a return address has. `debian` is the Debian architecture whose
+    kernels contain this code.
     """
 
     name: str

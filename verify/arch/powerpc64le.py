@@ -1,9 +1,10 @@
 """PowerPC 64, little-endian, ELFv2.
 
 Registers and their use: "64-Bit ELF V2 ABI Specification: Power Architecture", section 2.2.2
-(registers, among them the non-volatile condition fields CR2 to CR4) and 2.2.3 (stack: 288 bytes below
-r1 are protected, the callee saves CR at 8 and LR at 16 of the caller's frame). r2 (TOC) and r13 (thread pointer) are reserved here. f0..f31 are the
-high halves of VSR 0..31, v0..v31 are VSR 32..63.
+(registers, among them the non-volatile condition fields CR2 to CR4) and 2.2.3 (stack: 288 bytes
+below r1 are protected, the callee saves CR at 8 and LR at 16 of the caller's frame). r2 (TOC) and
+r13 (thread pointer) are reserved here. f0..f31 are the high halves of VSR 0..31, v0..v31 are
+VSR 32..63.
 """
 
 from verify.arch.model import Architecture, Lifter, Register, Saved

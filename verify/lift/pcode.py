@@ -13,7 +13,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import archinfo
-import pypcode
 from angr import claripy
 from angr.engines.pcode.emulate import PcodeEmulatorMixin
 from angr.engines.pcode.lifter import IRSB, PcodeBasicBlockLifter
@@ -258,10 +257,12 @@ class PcodeEngine(PcodeEmulatorMixin):  # type: ignore[misc]
                     continue
                 if op.opcode in (OpCode.BRANCHIND, OpCode.RETURN):
                     falls_through = False
-                elif op.opcode in (OpCode.BRANCH, OpCode.CBRANCH):
-                    if op.inputs[0].space.name != "const":
-                        found.append(op.inputs[0].offset)
-                        falls_through &= op.opcode == OpCode.CBRANCH
+                elif (
+                    op.opcode in (OpCode.BRANCH, OpCode.CBRANCH)
+                    and op.inputs[0].space.name != "const"
+                ):
+                    found.append(op.inputs[0].offset)
+                    falls_through &= op.opcode == OpCode.CBRANCH
         if falls_through:
             found.append(block.address + block.size)
         return tuple(found)

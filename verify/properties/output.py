@@ -94,7 +94,7 @@ def _window(segments: Segments, segment: Segment) -> Obligation:
     )
 
 
-def _in_place(segments: Segments, segment: Segment, blocks: int) -> Obligation:
+def _in_place(segment: Segment, blocks: int) -> Obligation:
     """The key is not read after it was overwritten, when it lies in the last block of a refill.
 
     In that call the key is at dst + 96 and there are two blocks, so byte k of the key is byte
@@ -110,9 +110,12 @@ def _in_place(segments: Segments, segment: Segment, blocks: int) -> Obligation:
         touched = range(place.offset, place.offset + access.size)
         if access.kind == "write" and place.region == "dst":
             overwritten.update(touched)
-        elif access.kind == "read" and place.region == "key":
-            if overwritten & {first + byte for byte in touched}:
-                late.append(access.instruction)
+        elif (
+            access.kind == "read"
+            and place.region == "key"
+            and overwritten & {first + byte for byte in touched}
+        ):
+            late.append(access.instruction)
     return Obligation(
         f"output/in-place/{segment.name.replace(' ', '-')}",
         f"{segment.name}: the key, when it lies at dst + {REFILL_KEY_OFFSET}, is not read after "
@@ -150,7 +153,7 @@ def _segment(segments: Segments, segment: Segment, known: dict[object, Obligatio
     if segment.begin == "entry" and segment.end == "loop":
         return Stated((_window(segments, segment),))
     blocks = _blocks_of(segment)
-    found = [_window(segments, segment), _in_place(segments, segment, blocks)]
+    found = [_window(segments, segment), _in_place(segment, blocks)]
     if segment.end == "exit":
         found.append(_passes(segments, segment, blocks))
     if blocks:

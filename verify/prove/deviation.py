@@ -100,9 +100,13 @@ def _in_segment(
         correct = {wanted[term] for term in specified.made}
         for step, instruction, value in steps:
             lanes = _lanes(values[value], value.width)
-            if step > ready and not correct & set(lanes) and _uses(value, operands, values):
-                if value in slice_ or any(part in slice_ for part in value.args):
-                    return instruction
+            if (
+                step > ready
+                and not correct & set(lanes)
+                and _uses(value, operands, values)
+                and (value in slice_ or any(part in slice_ for part in value.args))
+            ):
+                return instruction
     return writes[-1].instruction
 
 

@@ -65,7 +65,7 @@ class Inputs:
 
 def generator(seed: str) -> random.Random:
     """Reproducible random values: the same for the same seed."""
-    return random.Random(seed)  # noqa: S311 - nothing here is secret
+    return random.Random(seed)
 
 
 def _random_key(values: random.Random) -> tuple[int, ...]:

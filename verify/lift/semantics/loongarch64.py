@@ -78,7 +78,7 @@ _TABLE: dict[str, tuple[Meaning, str]] = {
     ),
     "rotri.d": (_immediate(lambda a, n: claripy.RotateRight(a, _by(n, 64)), 6), "2.2.2.4"),
     "slli.d": (_immediate(lambda a, n: a << n, 6), "2.2.2.2"),
-    "srli.d": (_immediate(lambda a, n: claripy.LShR(a, n), 6), "2.2.2.2"),
+    "srli.d": (_immediate(lambda a, n: claripy.LShR(a, _by(n, 64)), 6), "2.2.2.2"),
     "srai.d": (_immediate(lambda a, n: a >> n, 6), "2.2.2.2"),
 }
 
