@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from verify.image import InputError
 from verify.lift.select import engine_for
+from verify.run import target_summary
 from verify.verdict import TargetSummary
 
 if TYPE_CHECKING:
@@ -43,24 +44,6 @@ class Inspection:
     instructions: tuple[Instruction, ...]
 
 
-def summary_of(target: Target) -> TargetSummary:
-    """Which bytes a target is."""
-    function = target.function
-    return TargetSummary(
-        source=target.source,
-        sha256=target.sha256,
-        path=target.path,
-        image_sha256=target.image_sha256,
-        build_id=target.build_id,
-        architecture=target.architecture.name,
-        function=function.name,
-        address=function.address,
-        size=function.size,
-        function_sha256=target.function_sha256,
-        located=function.located,
-    )
-
-
 def inspect(target: Target) -> Inspection:
     """Read the code of a target; raises InputError where it cannot be decoded."""
     engine = engine_for(target.architecture, target.code)
@@ -75,7 +58,7 @@ def inspect(target: Target) -> Inspection:
     listing = engine.disassemble(function.address, function.size)
     ends = [*(address for address, _ in listing[1:]), function.address + function.size]
     return Inspection(
-        summary_of(target),
+        target_summary(target, None),
         _shapes(flow),
         tuple(
             Instruction(address, (target.code(address, end - address) or b"").hex(), text)

@@ -27,6 +27,8 @@ STYLES = {
     Verdict.UNKNOWN: "yellow",
     Verdict.VACUOUS: "yellow",
 }
+PUBLIC = ("callee-saved", "pointer", "public")
+"""Kinds of stack writes that are not set off."""
 SHOWN_CHECKS = 5
 """Obligations of one property that are listed when they do not hold."""
 
@@ -108,7 +110,8 @@ def _print_details(console: Console, result: PropertyResult, target: TargetSumma
     console.print(
         Text(f"{result.property} ").append(_verdict(result.verdict)).append(f": {result.title}")
     )
-    lines = [result.reason] if result.reason else []
+    shown_below = result.counterexample.what if result.counterexample else ""
+    lines = [result.reason] if result.reason not in ("", shown_below) else []
     lines += result.findings
     lines += map(_failing, failing[:SHOWN_CHECKS])
     if len(failing) > SHOWN_CHECKS:
@@ -162,13 +165,14 @@ def _print_stack(console: Console, verdict: Verdict, result: Result) -> None:
     for name in ("holds", "kind", "place"):
         table.add_column(name, overflow="fold")
     for write in result.stack_writes:
-        table.add_row(*_stack_row(write))
+        row = _stack_row(write)
+        table.add_row(*row, style="" if write.kind in PUBLIC else STYLES[Verdict.REFUTED])
     console.print(table)
 
 
 def _stack_row(write: StackWrite) -> tuple[str, ...]:
     return (
-        f"{write.instruction:#x}",
+        f"{write.instruction:x}",
         write.text,
         f"sp{write.offset:+d}",
         str(write.size),
