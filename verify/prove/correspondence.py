@@ -147,9 +147,9 @@ def _match(
     matched: dict[Term, dict[int, Term]] = {}
     for term in order:
         for low in range(0, term.width - LANE + 1, LANE):
-            word = words.get(tuple((values[term] >> low) & 0xFFFF_FFFF for values in code))
-            if word is not None:
-                matched.setdefault(term, {})[low] = word
+            found = words.get(tuple((values[term] >> low) & 0xFFFF_FFFF for values in code))
+            if found is not None:
+                matched.setdefault(term, {})[low] = found
     return matched
 
 
