@@ -76,6 +76,16 @@ class TestState:
         (outcome,) = qemu.run(arch, code, code[0][0], [case], timeout=10)
         assert outcome.memory == (b"12345678",) * 3
 
+    def test_a_case_may_have_its_own_entry_point(self, arch: str) -> None:
+        code = [(CODE, RETURN[arch] + TRAP[arch])]
+        cases = [qemu.Case({}), qemu.Case({}, entry=CODE + 4), qemu.Case({})]
+        outcomes = qemu.run(arch, code, CODE, cases, timeout=10)
+        assert [outcome.registers["pc"] for outcome in outcomes] == [
+            qemu.RETURN_ADDRESS,
+            CODE + 4,
+            qemu.RETURN_ADDRESS,
+        ]
+
     def test_thousands_of_cases_are_fast(self, arch: str) -> None:
         case = qemu.Case(registers(arch, 1), ((DATA, b"x"),), ((DATA, 64),))
         start = time.monotonic()

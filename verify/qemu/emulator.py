@@ -73,7 +73,9 @@ def run(
     *,
     timeout: float,
 ) -> list[Outcome]:
-    """Run the code at `entry` once for each case, each from a fresh memory, in one process.
+    """Run the code once for each case, each from a fresh memory, in one process.
+
+    A case begins at `entry` unless it has an entry point of its own.
 
     `code` holds (address, bytes) blobs, mapped readable and executable; they may lie anywhere from
     LOWEST_ADDRESS to HIGHEST_ADDRESS outside EMULATOR_RANGE, and no data page of a case may overlap

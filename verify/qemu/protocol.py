@@ -43,11 +43,13 @@ class Case:
     `memory`: (address, bytes) to write first. The pages of `memory` and `observe` are readable and
     writable and otherwise zero; nothing else but the code is mapped.
     `observe`: (address, size) of the memory to report at the end.
+    `entry`: where this case enters the code, None for the entry point of the batch.
     """
 
     registers: Mapping[str, int]
     memory: tuple[tuple[int, bytes], ...] = ()
     observe: tuple[tuple[int, int], ...] = ()
+    entry: int | None = None
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ def _case(machine: Machine, entry: int, code: Sequence[tuple[int, int]], case: C
             raise QemuError(f"data at {start:#x} would share a page with code")
     return b"".join(
         (
-            _context(machine, entry, case.registers),
+            _context(machine, entry if case.entry is None else case.entry, case.registers),
             _count(data_pages),
             *(_word(start, end - start) for start, end in data_pages),
             _count(case.memory),
