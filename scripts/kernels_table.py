@@ -12,27 +12,26 @@ from pathlib import Path, PurePath
 
 from readme import replace_section
 
-from verify.options import PROPERTIES
 from verify.resultjson import from_json
-from verify.verdict import Result
+from verify.verdict import Result, Verdict
 
-PACKAGE = re.compile(r"(?P<name>[^_]+)_(?P<version>[^_]+)_(?P<architecture>[^_]+)\.deb")
-HEADINGS = ("Debian package", "version", "architecture", *PROPERTIES, "stack discipline")
+PACKAGE = re.compile(r"(?P<name>[^_]+)_(?P<version>[^_]+)_[^_]+\.deb")
+HEADINGS = ("Debian package", "version", "PROVED", "not", "stack")
 
 
 def row(result: Result) -> list[str]:
     """The cells for one kernel."""
     file = PurePath(result.target.source).name
     match = PACKAGE.fullmatch(file)
-    name, version, architecture = match.groups() if match else (file, "", "")
-    verdicts = {found.property: found.verdict.value for found in result.properties}
-    return [
-        name,
-        version.replace("%3a", ":"),
-        architecture or result.target.architecture,
-        *(verdicts.get(name, "") for name in PROPERTIES),
-        result.discipline,
+    name, version = match.group("name", "version") if match else (file, "")
+    proved = [found.property for found in result.properties if found.verdict is Verdict.PROVED]
+    others = [
+        f"{found.property} {found.verdict.value}"
+        for found in result.properties
+        if found.verdict is not Verdict.PROVED
     ]
+    version = version.replace("%3a", ":")
+    return [name, version, ", ".join(proved), ", ".join(others) or "none", result.discipline]
 
 
 def hashes(result: Result) -> str:

@@ -10,9 +10,10 @@ README = Path(__file__).resolve().parents[1] / "README.md"
 def replace_section(name: str, text: str) -> None:
     """Put `text` between `<!-- name -->` and `<!-- /name -->`; raises ValueError without them."""
     begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->\n"
+    body = text.strip("\n")
     content = README.read_text()
     before, opening, rest = content.partition(begin)
     _, closing, after = rest.partition(end)
     if not (opening and closing):
         raise ValueError(f"README.md has no section between {begin.strip()} and {end.strip()}")
-    README.write_text(f"{before}{begin}\n{text.strip()}\n\n{end}{after}")
+    README.write_text(f"{before}{begin}\n{body}\n\n{end}{after}")

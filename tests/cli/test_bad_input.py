@@ -14,6 +14,7 @@ import pytest
 from tests.image import containers, elves
 from tests.image.test_bad_input import bomb
 from verify.cli import run
+from verify.options import PROPERTIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +123,7 @@ USAGE: dict[str, tuple[list[str], str]] = {
     "no file": (["prove"], "Missing argument 'FILE'; see vdso-verify prove --help"),
     "unknown property": (
         ["prove", "--property", "speed", "good.so"],
-        "no property 'speed'; properties are output, counter, footprint, stack, abi;",
+        f"no property 'speed'; properties are {', '.join(PROPERTIES)};",
     ),
     "no jobs": (["prove", "--jobs", "0", "good.so"], "'--jobs'"),
     "no time": (["prove", "--timeout", "0", "good.so"], "'--timeout'"),

@@ -104,6 +104,9 @@ def _verdicts(properties: Iterable[PropertyResult]) -> Table:
 
 def _print_details(console: Console, result: PropertyResult, target: TargetSummary) -> None:
     failing = [check for check in result.checks if check.verdict is not Verdict.PROVED]
+    if result.counterexample:
+        # What it leaves undecided behind it is no news.
+        failing = [check for check in failing if check.verdict is Verdict.REFUTED]
     if not (failing or result.findings or result.reason or result.counterexample):
         return
     console.print()
