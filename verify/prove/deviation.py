@@ -12,6 +12,9 @@ from verify.prove.segments import Segment, Segments
 from verify.prove.setting import high_word, low_word
 from verify.terms import Term, evaluate, postorder, variables
 
+_USUAL_KEYS = 8
+"""Random keys that are tried: a fault that shows with one key in two is seen with one of them."""
+
 
 def first_deviation(
     segments: Segments, key: tuple[int, ...], counter: int, block: int, nblocks: int, word: int
@@ -25,9 +28,9 @@ def first_deviation(
     no segment takes these inputs.
     """
     generator = random.Random(word)
-    usual = tuple(generator.getrandbits(LANE) for _ in key)
-    # Values of an unusual key coincide by chance, so a usual one is followed if it fails as well.
-    for tried in (usual, key):
+    usual = [tuple(generator.getrandbits(LANE) for _ in key) for _ in range(_USUAL_KEYS)]
+    # Values of an unusual key coincide by chance, so a usual one is followed if one fails as well.
+    for tried in (*usual, key):
         for segment in segments:
             if segment.begin == "entry" and segment.end == "loop":
                 continue
@@ -96,14 +99,15 @@ def _in_segment(
     missing = _first_missing(specified, wanted, made)
     if missing is not None:
         operands = {wanted[operand] for operand in missing.args if operand.value is None}
-        ready = max((made.get(operand, -1) for operand in operands), default=-1)
-        correct = {wanted[term] for term in specified.made}
+        computed = [wanted[term] for term in missing.args if term in specified.made]
+        ready = max((made.get(operand, -1) for operand in computed), default=-1)
+        correct = {wanted[term] for term in specified.made} | operands
         for step, instruction, value in steps:
-            lanes = _lanes(values[value], value.width)
+            lanes = set(_lanes(values[value], value.width))
+            wrong = not correct & lanes and _uses(value, operands, values)
             if (
                 step > ready
-                and not correct & set(lanes)
-                and _uses(value, operands, values)
+                and (wrong or _mixes(value, lanes, operands, values))
                 and (value in slice_ or any(part in slice_ for part in value.args))
             ):
                 return instruction
@@ -129,6 +133,12 @@ def _first_missing(
     specified: Specified, wanted: Mapping[Term, int], made: Mapping[int, int]
 ) -> Term | None:
     return next((term for term in specified.made if wanted[term] not in made), None)
+
+
+def _mixes(value: Term, lanes: set[int], operands: set[int], values: Mapping[Term, int]) -> bool:
+    """Whether one operator makes something else of all the operands, which are two or more."""
+    taken = {lane for arg in value.args for lane in _lanes(values[arg], arg.width)}
+    return len(operands) > 1 and operands <= taken and not operands & lanes
 
 
 def _uses(value: Term, operands: set[int], values: Mapping[Term, int], depth: int = 7) -> bool:
