@@ -11,12 +11,14 @@ import random
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import islice
 
-from verify.terms import Term, conjunction, evaluate, negate, to_z3, variables
+from verify.terms import Term, conjunction, evaluate, negate, postorder, to_z3, variables
 
 DEFAULT_BUDGET = 2_000_000
 """Z3 resource units (`rlimit`) for one query."""
 _SAMPLES = 3
+_DEEP = 400
 
 
 class Answer(Enum):
@@ -70,13 +72,14 @@ def check(
     return Decision(Answer.SAT, values)
 
 
-def _sampled(formula: Term) -> dict[Term, int] | None:
+def _sampled(formula: Term, fixed: Mapping[Term, int] | None = None) -> dict[Term, int] | None:
     """Values for which the formula holds, if a few random ones do: a wrong claim about deep
-    terms is refuted at once, where a solver would search."""
+    terms is refuted at once, where a solver would search. `fixed` variables keep their value."""
     free = sorted(variables([formula]), key=lambda term: term.name)
     generator = random.Random(len(free))
     for _ in range(_SAMPLES):
         values = {term: generator.getrandbits(max(term.width, 1)) for term in free}
+        values |= {term: value for term, value in (fixed or {}).items() if term in values}
         if evaluate([formula], values)[formula]:
             return values
     return None
@@ -89,4 +92,13 @@ def valid(
     timeout: float | None = None,
 ) -> Decision:
     """UNSAT when the claim follows from the assumptions; SAT with a model where it fails."""
+    assumptions = tuple(assumptions)
+    if claim.value is None and _is_deep(claim):
+        possible = check(assumptions, budget, timeout)
+        if (lucky := _sampled(negate(claim), possible.model)) is not None:
+            return Decision(Answer.SAT, {**possible.model, **lucky})
     return check((*assumptions, negate(claim)), budget, timeout)
+
+
+def _is_deep(claim: Term) -> bool:
+    return sum(1 for _ in islice(postorder([claim]), _DEEP)) == _DEEP

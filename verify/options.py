@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-PROPERTIES = ("output", "counter", "footprint", "stack", "abi")
+PROPERTIES = (
+    "output",
+    "counter",
+    "footprint",
+    "stack",
+    "abi",
+    "secrecy",
+    "timing",
+    "termination",
+)
 """Ids of all properties, in the order of reports."""
 
 

@@ -8,9 +8,18 @@ obligation says.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from verify.decide import Answer, check
-from verify.prove.obligation import AccessProbe, Probe, RegisterWriteProbe, StackWriteProbe
+from verify.observe import confirm_key_dependence
+from verify.prove.obligation import (
+    AccessProbe,
+    KeyProbe,
+    Probe,
+    RegisterProbe,
+    RegisterWriteProbe,
+    StackWriteProbe,
+)
 from verify.prove.segments import Segments
 from verify.solve import Decided
 from verify.target import Target
@@ -21,11 +30,14 @@ from verify.witness import (
     candidates,
     confirm_access,
     confirm_register_write,
+    confirm_residue,
     confirm_stack_write,
+    other_key,
     search,
 )
 
 _MAX_PROBES = 48
+_OTHER_KEYS = 6
 _SHOWN_COUNTS = (1, 2, 3)
 
 
@@ -70,14 +82,11 @@ def _models(segments: Segments | None, failed: Iterable[Decided]) -> Iterator[Ma
             yield decision.model
 
 
-def _probes(failed: Iterable[Decided]) -> list[Probe]:
-    found = [
-        probe for decided in failed if not decided.proved for probe in decided.obligation.probes
-    ]
-    return list(dict.fromkeys(found))[:_MAX_PROBES]
-
-
-def _look(target: Target, inputs: Inputs, probe: Probe) -> Breach | None:
+def _look(
+    target: Target, segments: Segments, calls: Sequence[Inputs], probe: Probe
+) -> Breach | None:
+    """What the real bytes show of a probe; `calls` differ in the key only."""
+    inputs, *others = calls
     match probe:
         case StackWriteProbe():
             return confirm_stack_write(target, inputs, probe.instruction, probe.offset, probe.size)
@@ -89,6 +98,38 @@ def _look(target: Target, inputs: Inputs, probe: Probe) -> Breach | None:
             return next((breach for breach in seen if breach is not None), None)
         case AccessProbe():
             return confirm_access(target, inputs, probe.region, probe.offset)
+        case RegisterProbe():
+            return confirm_residue(target, inputs, others, probe.register)
+        case KeyProbe():
+            return confirm_key_dependence(segments, calls, probe.instruction)
+
+
+def _calls(segments: Segments, model: Mapping[Term, int]) -> list[Inputs]:
+    """The same call with several keys: the two of the model of a two-run query, and others."""
+    first = next(inputs_of(segments, model))
+    names = segments.names
+    primed = {term.name: value for term, value in model.items()}
+    twin = tuple(
+        primed.get(f"{word.name}'", value) for word, value in zip(names.key, first.key, strict=True)
+    )
+    return [first, replace(first, key=twin), *(other_key(first, n) for n in range(_OTHER_KEYS))]
+
+
+def _probe_all(target: Target, segments: Segments, group: Sequence[Decided]) -> Breach | None:
+    """The first probe of the failed obligations that shows something."""
+    tried: set[Probe] = set()
+    for decided in group:
+        if decided.proved:
+            continue
+        calls = _calls(segments, decided.model)
+        for probe in decided.obligation.probes:
+            if probe in tried or len(tried) >= _MAX_PROBES:
+                continue
+            tried.add(probe)
+            breach = _look(target, segments, calls, probe)
+            if breach is not None:
+                return breach
+    return None
 
 
 def refutations(
@@ -108,10 +149,8 @@ def refutations(
             pool += inputs_of(segments, model)
     found = {breach.property: breach for breach in search(target, pool)}
     for property_id, group in failed.items():
-        for probe in _probes(group):
-            if property_id in found:
-                break
-            breach = _look(target, pool[0], probe)
+        if property_id not in found and segments is not None:
+            breach = _probe_all(target, segments, group)
             if breach is not None:
-                found[property_id] = breach
+                found[property_id] = replace(breach, property=property_id)
     return found

@@ -116,6 +116,22 @@ class StackWrite:
 
 
 @dataclass(frozen=True)
+class Residue:
+    """What a register that the ABI does not preserve holds at return.
+
+    `holds` in words; `kind` is `unchanged`, `zero`, `constant`, `pointer`, `public`,
+    `key-dependent` or `unknown`. `writer` is the instruction that last wrote it on that path.
+    `gives_away` says, for a key-dependent one, what follows from it.
+    """
+
+    register: str
+    holds: str
+    kind: str
+    writer: int | None
+    gives_away: str = ""
+
+
+@dataclass(frozen=True)
 class LoopSummary:
     """A loop of the function: address of its head, number of basic blocks, and its part in the
     proof (`blocks`: closed by induction; `rounds`: constant number of passes)."""

@@ -229,7 +229,7 @@ class TestEnd:
         first, *others = execute(machine.program(machine.branch(0)), inputs)
         assert time.monotonic() - start < 5
         (breach,) = breaches(first)
-        assert (breach.property, breach.what) == ("abi", "does not return")
+        assert (breach.property, breach.what) == ("termination", "does not return")
         assert breach.actual == "still running after 1 s, at 0x400"
         for one in others:
             assert one.inconclusive == "it did not return within 0.1 s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -35,6 +36,14 @@ class RegisterWrite:
     value: Term
 
 
+@dataclass(frozen=True)
+class SlowOperand:
+    """An operand of a multiplication or division, whose time may depend on it."""
+
+    instruction: int
+    value: Term
+
+
 @dataclass
 class Machine:
     """Registers, memory, and the path so far: guards, accesses, register writes, steps.
@@ -51,6 +60,9 @@ class Machine:
     constants: frozenset[int] = frozenset()
     """Offsets of registers that are hard-wired to zero."""
     guards: list[Any] = field(default_factory=list)
+    branches: list[int] = field(default_factory=list)
+    """The instruction of each guard."""
+    slow_operands: list[SlowOperand] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
     register_writes: list[RegisterWrite] = field(default_factory=list)
     steps: list[int] = field(default_factory=list)
@@ -66,11 +78,35 @@ class Machine:
             self.pc,
             self.constants,
             list(self.guards),
+            list(self.branches),
+            list(self.slow_operands),
             list(self.accesses),
             list(self.register_writes),
             list(self.steps),
             self._fresh,
         )
+
+    def assume(self, guard: Any) -> None:
+        """A branch of the instruction at hand is taken under this condition."""
+        self.guards.append(guard)
+        self.branches.append(self.instruction)
+
+    def slow(self, operands: Iterable[Any]) -> None:
+        """The instruction at hand multiplies or divides these values."""
+        for operand in operands:
+            term = self.converter.term(operand)
+            if term.value is None:
+                self.slow_operands.append(SlowOperand(self.instruction, term))
+
+    def fingerprint(self) -> tuple[object, ...]:
+        """Equal for two states of one execution that go on in the same way."""
+        registers = ((offset, value.hash()) for offset, _, value in self.registers)
+        memory = (
+            (key, offset, value.hash())
+            for key, cells in self.memory.cells().items()
+            for offset, _, value in cells
+        )
+        return (self.pc, tuple(registers), tuple(memory))
 
     def begin(self, address: int) -> None:
         """The instruction at `address` starts."""

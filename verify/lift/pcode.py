@@ -180,12 +180,12 @@ class PcodeEngine(PcodeEmulatorMixin):  # type: ignore[misc]
     def _fork(self, op: Any, index: int, target: Any, outcome: _Outcome) -> None:
         taken = self._get_value(op.inputs[1]) != 0
         branch = self._machine.copy()
-        branch.guards.append(taken)
+        branch.assume(taken)
         if isinstance(target, int):
             outcome.inner.append((branch, target))
         else:
             outcome.outer.append(Successor(branch, target, "jump"))
-        self._machine.guards.append(claripy.Not(taken))
+        self._machine.assume(claripy.Not(taken))
 
     def _operation(self) -> None:
         if self._current_op.opcode == OpCode.LOAD:
@@ -198,6 +198,8 @@ class PcodeEngine(PcodeEmulatorMixin):  # type: ignore[misc]
         elif self._current_behavior.is_unary:
             self._execute_unary()
         else:
+            if self._current_op.opcode in _SLOW:
+                self._machine.slow(map(self._get_value, self._current_op.inputs))
             self._execute_binary()
 
     def _get_value(self, varnode: Any) -> Any:
@@ -273,6 +275,15 @@ class PcodeEngine(PcodeEmulatorMixin):  # type: ignore[misc]
         instructions = self._lifter.context.disassemble(data, address).instructions
         return [(i.addr.offset, f"{i.mnem} {i.body}".strip()) for i in instructions]
 
+
+_SLOW = {
+    OpCode.INT_MULT,
+    OpCode.INT_DIV,
+    OpCode.INT_SDIV,
+    OpCode.INT_REM,
+    OpCode.INT_SREM,
+}
+"""Operations whose time depends on their operands on some implementations."""
 
 _FLOW = {
     OpCode.BRANCH: "jump",

@@ -30,6 +30,10 @@ def _archinfo(architecture: Architecture) -> archinfo.Arch:
     return getattr(archinfo, architecture.lifter.language)(endness)
 
 
+_SLOW = ("Iop_Mul", "Iop_Div", "Iop_Mod")
+"""Operations whose time depends on their operands on some implementations."""
+
+
 class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
     """Lifts and executes one image through VEX."""
 
@@ -132,6 +136,8 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         self._machine.store(addr, data.raw_to_bv(), endness == "Iend_LE")
 
     def _perform_vex_expr_Op(self, op: str, args: Any) -> Any:
+        if op.startswith(_SLOW):
+            self._machine.slow(args)
         ours = OPERATIONS.get(op)
         if ours is not None:
             return ours(*args)
@@ -150,9 +156,9 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
             # Nothing behind a certain exit is executed.
             raise _Leave(Successor(self._machine, target, kind))
         branch = self._machine.copy()
-        branch.guards.append(taken)
+        branch.assume(taken)
         self._successors.append(Successor(branch, target, kind))
-        self._machine.guards.append(claripy.Not(taken))
+        self._machine.assume(claripy.Not(taken))
 
     def _perform_vex_defaultexit(self, expr: Any, jumpkind: str) -> None:
         self._successors.append(Successor(self._machine, expr, _FLOW.get(jumpkind, jumpkind)))

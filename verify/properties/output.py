@@ -150,7 +150,7 @@ def _blocks_of(segment: Segment) -> int:
 
 
 def _segment(segments: Segments, segment: Segment, known: dict[object, Obligation]) -> Stated:
-    if segment.begin == "entry" and segment.end == "loop":
+    if segment.end == "never" or (segment.begin == "entry" and segment.end == "loop"):
         return Stated((_window(segments, segment),))
     blocks = _blocks_of(segment)
     found = [_window(segments, segment), _in_place(segment, blocks)]

@@ -17,9 +17,10 @@ from verify.properties.footprint import own_stack
 from verify.properties.model import Property, Stated, unknown_memory
 from verify.prove.induction import FRESH
 from verify.prove.obligation import Obligation, StackWriteProbe
+from verify.prove.secrets import independent, secret_variables, secrets_in
 from verify.prove.segments import Segment, Segments
 from verify.prove.stack import stack_offsets
-from verify.terms import FALSE, TRUE, Term, equal, linear, substitute, var, variables
+from verify.terms import FALSE, TRUE, Term, linear, variables
 from verify.verdict import StackWrite
 
 NO_WRITES = "no stack writes at all"
@@ -50,11 +51,16 @@ def stack_writes(segments: Segments) -> list[Written]:
     return found
 
 
-def secrets(segments: Segments, terms: list[Term]) -> list[Term]:
-    """The variables in the terms that may hold a secret: key words, and all that is unknown."""
-    public = {"nblocks", "index", "count", "block_count", *_POINTERS}
+def not_public(segments: Segments, value: Term, secret: frozenset[Term]) -> list[Term]:
+    """The variables in a value that may hold a secret, or what the caller left in registers and
+    memory that are not its own to keep: by name."""
     saved = {v for name in _saved_names(segments) for v in variables([entry_value(segments, name)])}
-    return [v for v in variables(terms) if v.name not in public and v not in saved]
+    junk = [
+        v
+        for v in variables([value])
+        if v not in saved and v.name.startswith(("init_", STACK, FRESH))
+    ]
+    return sorted({*secrets_in([value], secret), *junk}, key=lambda v: v.name)
 
 
 def _saved_names(segments: Segments) -> list[str]:
@@ -63,18 +69,7 @@ def _saved_names(segments: Segments) -> list[str]:
     return [register.name for register in kept]
 
 
-def independent(segments: Segments, value: Term) -> Term:
-    """That a value is the same whatever the secrets are: TRUE where none occurs in it, else the
-    comparison of two runs with the same public inputs."""
-    inside = secrets(segments, [value])
-    if not inside:
-        return TRUE
-    other = {secret: var(f"{secret.name}'", secret.width) for secret in inside}
-    (twin,) = substitute([value], other)
-    return equal(value, twin)
-
-
-def describe(segments: Segments, value: Term) -> tuple[str, str]:
+def describe(segments: Segments, value: Term, secret: frozenset[Term]) -> tuple[str, str]:
     """(what a written value is in words, its kind)."""
     architecture = segments.target.architecture
     for name in _saved_names(segments):
@@ -85,7 +80,7 @@ def describe(segments: Segments, value: Term) -> tuple[str, str]:
         return titles.get(value.name, f"pointer argument {value.name}"), "pointer"
     if value.value is not None:
         return f"constant {value.value:#x}", "constant"
-    inside = {v.name for v in secrets(segments, [value])}
+    inside = {v.name for v in not_public(segments, value, secret)}
     if inside & {key.name for key in segments.names.key}:
         words = sorted(name for name in inside if name.startswith("k"))
         return f"depends on key words {', '.join(words)}", "secret"
@@ -116,11 +111,12 @@ def table(segments: Segments) -> tuple[StackWrite, ...]:
     function = segments.target.function
     end = max(segments.flow.end, function.address + function.size)
     text = dict(segments.engine.disassemble(function.address, end - function.address))
+    secret = secret_variables(segments)
     rows: dict[StackWrite, None] = {}
     for written in stack_writes(segments):
         access = written.access
         assert access.place is not None
-        holds, kind = describe(segments, access.value)
+        holds, kind = describe(segments, access.value, secret)
         rows[
             StackWrite(
                 access.instruction,
@@ -138,6 +134,7 @@ def table(segments: Segments) -> tuple[StackWrite, ...]:
 def state(segments: Segments) -> Stated:
     """Two obligations per stack write: its place, and that its value is no secret."""
     found: dict[str, Obligation] = {}
+    secret = secret_variables(segments)
     for written in stack_writes(segments):
         access = written.access
         assert access.place is not None
@@ -160,7 +157,7 @@ def state(segments: Segments) -> Stated:
                 f"the store at {access.instruction:#x} to sp{access.place.offset:+d} writes "
                 "no secret",
                 assumptions,
-                independent(segments, access.value),
+                independent(access.value, not_public(segments, access.value, secret)),
                 (access.instruction,),
                 probes=(probe,),
             ),

@@ -14,19 +14,21 @@ from verify.decide import Answer, check
 from verify.lift.engine import Engine, Successor
 from verify.lift.machine import Machine, Unsupported
 from verify.prove.cfg import ControlFlow
-from verify.terms import Term, negate
+from verify.terms import Term, const, negate
 
 MAX_PATHS = 64
 MAX_STEPS = 12_000
 MAX_FORKS = 256
+_ADDRESS_BITS = 64
 
 
 @dataclass(frozen=True)
 class Path:
     """One path: `end` is `cut` when it stopped at a cut point, `exit` when it left the function
-    through an indirect jump to `target`. `guards` are the conditions taken, in order."""
+    through an indirect jump to `target`, `never` when it came back to a state in which it had
+    been, so that it never ends. `guards` are the conditions taken, in order."""
 
-    end: Literal["cut", "exit"]
+    end: Literal["cut", "exit", "never"]
     machine: Machine
     guards: tuple[Term, ...]
     target: Term
@@ -80,12 +82,22 @@ def explore(
     A path is left out only when its guards contradict the assumptions.
     """
     stops = frozenset(cuts)
+    heads = {loop.head for loop in flow.loops} - stops
+    been: dict[int, frozenset[object]] = {id(start): frozenset()}
     paths: list[Path] = []
     excluded: list[tuple[Term, ...]] = []
     pending = [start]
     total = forks = 0
     while pending:
         machine = pending.pop()
+        states = been.pop(id(machine))
+        if machine.pc in heads:
+            state = machine.fingerprint()
+            if state in states:
+                here = const(machine.pc, _ADDRESS_BITS)
+                paths.append(Path("never", machine, guards_of(machine), here))
+                continue
+            states |= {state}
         before = len(machine.steps)
         successors = step(engine, flow, machine)
         total += max(len(s.machine.steps) for s in successors) - before
@@ -107,5 +119,6 @@ def explore(
             elif after.pc in stops:
                 paths.append(Path("cut", after, guards, target))
             else:
+                been[id(after)] = states
                 pending.append(after)
     return Exploration(tuple(paths), tuple(excluded))

@@ -152,13 +152,18 @@ def guess(
     None when no branch inside a loop depends on it."""
     heads = {loop.head for loop in flow.loops}
     first: dict[int, Machine] = {}
+    been: set[object] = set()
     pending = [entry]
     total = forks = 0
     while pending and total < MAX_STEPS and forks < MAX_FORKS:
         machine = pending.pop()
         block = machine.pc
-        if block in heads and block not in first:
-            first[block] = machine.copy()
+        if block in heads:
+            first.setdefault(block, machine.copy())
+            state = machine.fingerprint()
+            if state in been:
+                continue
+            been.add(state)
         before = len(machine.steps)
         successors = step(engine, flow, machine)
         total += len(successors[0].machine.steps) - before
@@ -244,6 +249,7 @@ class _Templates:
         counts = [sample[self._names.count] for sample in self._samples]
         following = [(count + 1) % (1 << 64) for count in counts]
         chunks: list[Term] = []
+        signs: list[int] = []
         found = False
         for low in range(0, before.width, _CHUNK):
             old = [(values[before] >> low) & 0xFFFF_FFFF for values in self._values]
@@ -256,16 +262,22 @@ class _Templates:
                     found = True
                     break
             else:
-                chunks.append(self._filling(location, low, old, new, chunks))
+                chunks.append(self._filling(location, low, old + new, signs, chunks))
+            signs = [0xFFFF_FFFF if value >> 31 else 0 for value in old + new]
         return concat(*reversed(chunks)) if found else None
 
     def _filling(
-        self, location: Location, low: int, old: list[int], new: list[int], below: list[Term]
+        self,
+        location: Location,
+        low: int,
+        values: list[int],
+        signs: list[int],
+        below: list[Term],
     ) -> Term:
         """A chunk that is no counter word: zero, the sign of the one below, or not known."""
-        if not any(old) and not any(new):
+        if not any(values):
             return const(0, _CHUNK)
-        if below and all(value in (0, 0xFFFF_FFFF) for value in old + new):
+        if below and values == signs:
             return extract(sign_extend(below[-1], _CHUNK), 2 * _CHUNK - 1, _CHUNK)
         return _unknown(location, low, _CHUNK)
 
@@ -375,7 +387,8 @@ def _at_head(arrival: Machine, head: int, invariants: Mapping[Location, Invarian
     """The generic state at the loop's head: an arrival's, with the invariants put in."""
     start = arrival.copy()
     start.pc = head
-    start.guards, start.accesses, start.register_writes, start.steps = [], [], [], []
+    start.guards, start.branches, start.slow_operands = [], [], []
+    start.accesses, start.register_writes, start.steps = [], [], []
     start.memory.forget("dst")
     for invariant in invariants.values():
         _write(start, invariant.location, invariant.value)

@@ -32,7 +32,21 @@ class AccessProbe:
     offset: int
 
 
-Probe = StackWriteProbe | RegisterWriteProbe | AccessProbe
+@dataclass(frozen=True)
+class RegisterProbe:
+    """Look whether a register at return depends on the key."""
+
+    register: str
+
+
+@dataclass(frozen=True)
+class KeyProbe:
+    """Look whether the path behind, or the address at, an instruction depends on the key."""
+
+    instruction: int
+
+
+Probe = StackWriteProbe | RegisterWriteProbe | AccessProbe | RegisterProbe | KeyProbe
 """What to observe in an execution to see an obligation fail."""
 
 

@@ -21,7 +21,7 @@ from verify.terms import Term, const
 class Segment:
     """One loop-free path: where it starts and ends, under which assumptions it is taken.
 
-    `begin` is `entry` or `loop`, `end` is `loop` or `exit`. `done` is the number of blocks
+    `begin` is `entry` or `loop`, `end` is `loop`, `exit` or `never`. `done` is the number of blocks
     finished at its begin (the term `index`, or zero), `block_count` the counter of the block at
     hand.
     """
@@ -94,7 +94,7 @@ class Segments:
         return tuple(segment for segment in self if segment.end == "exit")
 
 
-_END = {"cut": "loop", "exit": "exit"}
+_END = {"cut": "loop", "exit": "exit", "never": "never"}
 
 
 def segments_of(target: Target, engine: Engine) -> Segments:

@@ -15,6 +15,7 @@ from verify.witness.confirm import (
 from verify.witness.execution import Execution, execute
 from verify.witness.inputs import MOST_BLOCKS, Inputs, candidates, other_key
 from verify.witness.registers import unobserved
+from verify.witness.residue import confirm_residue
 from verify.witness.search import search
 from verify.witness.steps import stopped_after, stopped_before
 
@@ -28,6 +29,7 @@ __all__ = [
     "candidates",
     "confirm_access",
     "confirm_register_write",
+    "confirm_residue",
     "confirm_stack_write",
     "execute",
     "other_key",

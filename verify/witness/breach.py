@@ -198,8 +198,9 @@ def _end(execution: Execution) -> Iterator[Breach]:
     assert execution.signal is not None
     name = signal.Signals(execution.signal).name
     instruction: int | None = execution.pc
-    what = "does not return"
+    what, broken = "does not return", "abi"
     if execution.signal == signal.SIGALRM:
+        broken = "termination"
         actual = f"still running after {execution.seconds:g} s, at {instruction:#x}"
     elif execution.outside_image:
         what = "does not return to its caller"
@@ -217,12 +218,12 @@ def _end(execution: Execution) -> Iterator[Breach]:
         return
     else:
         actual = f"stopped by {name} at {instruction:#x}"
-    yield Breach("abi", what, "a return to the caller", actual, execution.inputs, instruction)
+    yield Breach(broken, what, "a return to the caller", actual, execution.inputs, instruction)
 
 
 def breaches(execution: Execution, twin: Execution | None = None) -> tuple[Breach, ...]:
     """Every property that this call visibly broke, in the order output, counter, footprint, stack,
-    abi.
+    abi, termination.
 
     `twin` is the same call with another key (`other_key`): what is on the function's part of
     the stack at the return and differs between the two is key material left there. Without it,

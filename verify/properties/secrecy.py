@@ -1,0 +1,153 @@
+"""`secrecy`: no secret is left behind, except in dst.
+
+At return every register that the ABI does not preserve is clean, no byte below the entry stack
+pointer holds a secret, and none has held one at any moment; no secret is written to other memory.
+A value is clean if it does not depend on a secret: not even a few bits of it.
+"""
+
+from __future__ import annotations
+
+from verify.arch import Register, Saved
+from verify.lift.memory import STACK, Access
+from verify.properties.abi import entry_value
+from verify.properties.model import Property, Stated, unknown_memory
+from verify.properties.stack import describe
+from verify.prove.obligation import Obligation, RegisterProbe, StackWriteProbe
+from verify.prove.secrets import independent, secret_variables, secrets_in
+from verify.prove.segments import Segment, Segments
+from verify.prove.setting import register_value
+from verify.terms import Term
+from verify.verdict import Residue
+
+
+def _judged_registers(segments: Segments) -> tuple[Register, ...]:
+    """The registers that may hold something of the function's own at return."""
+    return segments.target.architecture.with_saved(Saved.CALLER)
+
+
+def _value(segments: Segments, segment: Segment, register: Register) -> Term:
+    architecture = segments.target.architecture
+    return register_value(segment.machine, segments.engine, architecture, register.name)
+
+
+def last_writer(segments: Segments, segment: Segment, register: Register) -> int | None:
+    """The instruction that last wrote a register on a segment; None if none did."""
+    offset, size = segments.engine.layout.registers[register.storage]
+    for write in reversed(segment.machine.register_writes):
+        if write.offset < offset + size and offset < write.offset + write.value.width // 8:
+            return write.instruction
+    return None
+
+
+def _clean(
+    segment: Segment, value: Term, secret: frozenset[Term], where: str, claim: str
+) -> Obligation:
+    return Obligation(
+        f"secrecy/{where}",
+        claim,
+        segment.assumptions,
+        independent(value, secrets_in([value], secret)),
+    )
+
+
+def _registers(
+    segments: Segments, number: int, segment: Segment, secret: frozenset[Term]
+) -> list[Obligation]:
+    found = []
+    for register in _judged_registers(segments):
+        value = _value(segments, segment, register)
+        writer = last_writer(segments, segment, register)
+        found.append(
+            Obligation(
+                f"secrecy/register/{register.name}/exit{number}",
+                f"at return {register.name} does not depend on a secret",
+                segment.assumptions,
+                independent(value, secrets_in([value], secret)),
+                () if writer is None else (writer,),
+                probes=(RegisterProbe(register.name),),
+            )
+        )
+    return found
+
+
+def _stack_at_return(
+    segments: Segments, number: int, segment: Segment, secret: frozenset[Term]
+) -> list[Obligation]:
+    machine = segment.machine
+    return [
+        _clean(
+            segment,
+            machine.converter.term(value),
+            secret,
+            f"stack/{offset}/exit{number}",
+            f"at return the {size} bytes at sp{offset:+d} do not depend on a secret",
+        )
+        for (region, _), cells in machine.memory.cells().items()
+        if region == STACK
+        for offset, size, value in cells
+    ]
+
+
+def _written(segment: Segment, access: Access, secret: frozenset[Term]) -> Obligation:
+    """A write outside dst never holds a secret, not even for a moment."""
+    assert access.place is not None
+    region, offset = access.place.region, access.place.offset
+    probes = (StackWriteProbe(access.instruction, offset, access.size),) if region == STACK else ()
+    return Obligation(
+        f"secrecy/moment/{access.instruction:#x}/{region}{offset:+d}",
+        f"the store at {access.instruction:#x} to {region}{offset:+d} writes no secret",
+        segment.assumptions,
+        independent(access.value, secrets_in([access.value], secret)),
+        (access.instruction,),
+        probes=probes,
+    )
+
+
+def state(segments: Segments) -> Stated:
+    """One obligation per register, stack slot and store, see the module."""
+    secret = secret_variables(segments)
+    found: dict[tuple[str, Term], Obligation] = {}
+    for segment in segments:
+        for access in segment.accesses:
+            if access.kind == "write" and access.place and access.place.region != "dst":
+                obligation = _written(segment, access, secret)
+                found.setdefault((obligation.id, obligation.formula), obligation)
+    ended: list[Obligation] = []
+    for number, segment in enumerate(segments.exits):
+        ended += _stack_at_return(segments, number, segment, secret)
+        ended += _registers(segments, number, segment, secret)
+    return Stated((*found.values(), *ended), unknown_memory(segments))
+
+
+def residues(segments: Segments) -> tuple[Residue, ...]:
+    """What each register that the ABI does not preserve, and each stack slot, holds at return."""
+    secret = secret_variables(segments)
+    rows: dict[Residue, None] = {}
+    for segment in segments.exits:
+        for register in _judged_registers(segments):
+            value = _value(segments, segment, register)
+            holds, kind = _holds(segments, register.name, value, secret)
+            rows[Residue(register.name, holds, kind, last_writer(segments, segment, register))] = (
+                None
+            )
+    return tuple(rows)
+
+
+def _holds(segments: Segments, name: str, value: Term, secret: frozenset[Term]) -> tuple[str, str]:
+    """(what a register holds in words, its kind: unchanged, zero, constant, pointer, public,
+    key-dependent or unknown)."""
+    if value is entry_value(segments, name):
+        return "what it held at entry", "unchanged"
+    if value.value == 0:
+        return "zero", "zero"
+    dirty = secrets_in([value], secret)
+    if dirty:
+        key = [v.name for v in dirty if v in segments.names.key]
+        if len(key) == len(segments.names.key):
+            return "depends on every key word", "key-dependent"
+        return f"depends on {', '.join(key or (v.name for v in dirty))}", "key-dependent"
+    holds, kind = describe(segments, value, secret)
+    return holds, "public" if kind in ("unknown", "callee-saved") else kind
+
+
+SECRECY = Property("secrecy", "no secret is left in a register, on the stack or elsewhere", state)
