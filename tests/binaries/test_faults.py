@@ -87,4 +87,4 @@ def test_faults_that_are_named_here_exist() -> None:
     listed = {(fault.architecture, fault.name): fault.refuted_by for fault in FAULTS}
     assert {name for _, name in listed} >= CHANGE_THE_PATH
     for one in CONFIRMATIONS:
-        assert listed[one.architecture, one.fault] == (one.property,)
+        assert one.property in listed[one.architecture, one.fault]
