@@ -5,6 +5,7 @@ What is slow to import is imported by the command that needs it.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -306,6 +307,8 @@ def main() -> None:
     loaded, a quarter of the whole time, and pypcode would call its own objects leaked.
     """
     prepare_streams()
+    # Terms and states live as long as the proof, so that looking for garbage often is in vain.
+    gc.set_threshold(50_000, 20, 100)
     code = run(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
