@@ -106,20 +106,13 @@ def _count(ranges: Sequence[object]) -> bytes:
 
 
 def _context(machine: Machine, entry: int, registers: Mapping[str, int]) -> bytes:
-    context = bytearray(machine.size)
     if PROGRAM_COUNTER in registers:
         raise QemuError(f"{PROGRAM_COUNTER} is set by the entry point, not by a case")
     values = {machine.return_address: RETURN_ADDRESS, **registers, PROGRAM_COUNTER: entry}
-    for name, value in values.items():
-        place = machine.places.get(name)
-        if place is None:
-            raise QemuError(f"{machine.name} has no register {name}")
-        if not 0 <= value < 1 << place.bits:
-            raise QemuError(f"{value:#x} does not fit the {place.bits} bits of {name}")
-        if value and name in machine.constant:
-            raise QemuError(f"{name} is always zero, it cannot be {value:#x}")
-        context[place.offset : place.end] = value.to_bytes(place.end - place.offset, "little")
-    return bytes(context)
+    try:
+        return machine.pack(values)
+    except ValueError as error:
+        raise QemuError(str(error)) from None
 
 
 def _case(machine: Machine, entry: int, code: Sequence[tuple[int, int]], case: Case) -> bytes:
@@ -168,16 +161,12 @@ def encode(
 def _outcome(machine: Machine, case: Case, answer: bytes, offset: int) -> tuple[Outcome, int]:
     signal, fault_address = struct.unpack_from("<2Q", answer, offset)
     offset += 16
-    context = answer[offset : offset + machine.size]
+    registers = machine.unpack(answer, offset)
     offset += machine.size
     memory = []
     for _, size in case.observe:
         memory.append(answer[offset : offset + size])
         offset += size
-    registers = {
-        name: int.from_bytes(context[place.offset : place.end], "little")
-        for name, place in machine.places.items()
-    }
     has_address = signal not in {0, SIGALRM}
     outcome = Outcome(
         registers, tuple(memory), signal or None, fault_address if has_address else None

@@ -9,6 +9,9 @@ significant half, v<n> is VSR 32 + n.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from struct import Struct
+from struct import error as StructError
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,6 +47,76 @@ class Machine:
     size: int
     return_address: str
     constant: frozenset[str] = frozenset()
+
+    @cached_property
+    def _format(self) -> tuple[Struct, tuple[str, ...], tuple[tuple[int, str], ...]]:
+        """A context as numbers of up to 64 bits, the registers in its order, and the wider ones.
+
+        Of a wider register the number of its less significant half is given; the other is next.
+        """
+        codes, end, names, wide = ["<"], 0, [], []
+        for name, place in sorted(self.places.items(), key=lambda item: item[1].offset):
+            codes.append(f"{place.offset - end}x{_CODES[place.end - place.offset]}")
+            end = place.end
+            if place.bits > 64:
+                wide.append((len(names), name))
+                names.append(name)
+            names.append(name)
+        codes.append(f"{self.size - end}x")
+        return Struct("".join(codes)), tuple(names), tuple(wide)
+
+    @cached_property
+    def _narrow(self) -> tuple[tuple[str, int], ...]:
+        """The registers with fewer bits than their place has, and with how many."""
+        return tuple(
+            (name, place.bits) for name, place in self.places.items() if place.bits % 8
+        )
+
+    def pack(self, values: Mapping[str, int]) -> bytes:
+        """The context that holds these values, and zero in all other registers.
+
+        Raises ValueError where there is no such register, or a value does not fit or cannot be set.
+        """
+        layout, names, wide = self._format
+        numbers = [values.get(name, 0) for name in names]
+        for at, _ in wide:
+            numbers[at], numbers[at + 1] = numbers[at] & _LOW, numbers[at] >> 64
+        try:
+            if (
+                values.keys() <= self.places.keys()
+                and not any(values.get(name, 0) >> bits for name, bits in self._narrow)
+                and not any(values.get(name) for name in self.constant)
+            ):
+                return layout.pack(*numbers)
+        except StructError:
+            pass
+        raise ValueError(self._refusal(values))
+
+    def _refusal(self, values: Mapping[str, int]) -> str:
+        """Why a context cannot hold these values."""
+        for name, value in values.items():
+            place = self.places.get(name)
+            if place is None:
+                return f"{self.name} has no register {name}"
+            if not 0 <= value < 1 << place.bits:
+                return f"{value:#x} does not fit the {place.bits} bits of {name}"
+            if value and name in self.constant:
+                return f"{name} is always zero, it cannot be {value:#x}"
+        raise AssertionError(values)
+
+    def unpack(self, context: bytes, offset: int) -> dict[str, int]:
+        """Every register of the context at an offset in bytes."""
+        layout, names, wide = self._format
+        numbers = layout.unpack_from(context, offset)
+        registers = dict(zip(names, numbers, strict=True))
+        for at, name in wide:
+            registers[name] = numbers[at] | numbers[at + 1] << 64
+        return registers
+
+
+_CODES = {1: "B", 4: "I", 8: "Q", 16: "QQ"}
+"""The struct format of a register's place by its size in bytes."""
+_LOW = (1 << 64) - 1
 
 
 def _words(names: list[str], first: int) -> dict[str, Place]:
