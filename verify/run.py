@@ -20,6 +20,7 @@ from verify.verdict import (
     Counterexample,
     LoopSummary,
     PropertyResult,
+    Residue,
     Result,
     StackWrite,
     TargetSummary,
@@ -96,6 +97,8 @@ def prove(target: Target, options: Options, progress: Report = lambda _: None) -
         tuple(_result(segments, target, one) for one in judged),
         _stack_writes(segments, options),
         _discipline(segments, judged),
+        _residues(segments, options),
+        _findings(segments),
         loop_summaries(segments) if segments is not None else (),
         _CAVEATS,
         tool_versions(target, judged),
@@ -259,6 +262,18 @@ def _stack_writes(segments: Segments | None, options: Options) -> tuple[StackWri
     from verify.properties.stack import table
 
     return table(segments) if segments is not None and "stack" in options.properties else ()
+
+
+def _residues(segments: Segments | None, options: Options) -> tuple[Residue, ...]:
+    from verify.properties.secrecy import residues
+
+    return residues(segments) if segments is not None and "secrecy" in options.properties else ()
+
+
+def _findings(segments: Segments | None) -> tuple[str, ...]:
+    from verify.properties.alignment import findings
+
+    return findings(segments) if segments is not None else ()
 
 
 def _discipline(segments: Segments | None, judged: Sequence[_Judged]) -> str:

@@ -172,6 +172,10 @@ class Result:
     stack_writes: tuple[StackWrite, ...] = ()
     discipline: str = ""
     """Which stack discipline is met: no stack writes, or only public ones; empty if neither."""
+    residues: tuple[Residue, ...] = ()
+    """What the registers that the ABI does not preserve hold at return."""
+    findings: tuple[str, ...] = ()
+    """Facts beside the verdicts, one line each."""
     loops: tuple[LoopSummary, ...] = ()
     caveats: tuple[Caveat, ...] = ()
     tools: dict[str, str] = field(default_factory=dict)

@@ -37,6 +37,7 @@ LOONGARCH64 = Architecture(
     stack_pointer="sp",
     return_address="ra",
     red_zone=0,
+    stack_alignment=16,
     linkage_area=(),
     return_alignment=4,
     instruction_bytes=4,

@@ -51,7 +51,8 @@ class Architecture:
 
     `bits` is the width of a pointer and of size_t. `arguments` are the registers of the first
     integer arguments. `red_zone` is the number of bytes below the stack pointer that the ABI
-    lets a function use without moving it; `linkage_area` are the (offset, size) from the entry
+    lets a function use without moving it, `stack_alignment` the alignment in bytes of that pointer
+    at entry; `linkage_area` are the (offset, size) from the entry
     stack pointer of the slots in the caller's frame that belong to the callee. `return_alignment`
     is the alignment in bytes that a return address has. `debian` is the Debian architecture whose
     kernels contain this code.
@@ -68,6 +69,7 @@ class Architecture:
     stack_pointer: str
     return_address: str
     red_zone: int
+    stack_alignment: int
     linkage_area: tuple[tuple[int, int], ...]
     return_alignment: int
     instruction_bytes: int

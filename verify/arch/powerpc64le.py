@@ -58,6 +58,7 @@ POWERPC64LE = Architecture(
     stack_pointer="r1",
     return_address="lr",
     red_zone=288,
+    stack_alignment=16,
     linkage_area=((8, 4), (16, 8)),
     return_alignment=4,
     instruction_bytes=4,

@@ -90,13 +90,25 @@ def _reserved(segments: Segments) -> list[Obligation]:
     return found
 
 
+def changed_and_restored(segments: Segments) -> str:
+    """The callee-saved registers that hold something else for a while, as a signal handler sees."""
+    changed = [
+        register.name
+        for register in segments.target.architecture.with_saved(Saved.CALLEE)
+        if any(_writers(segments, segment, register.storage) for segment in segments)
+    ]
+    return f"changes and restores {', '.join(changed)}" if changed else ""
+
+
 def state(segments: Segments) -> Stated:
     """One obligation per preserved register and exit, per exit, and per reserved register."""
     found = _reserved(segments)
     for number, segment in enumerate(segments.exits):
         found += [_returns(segments, number, segment), *_restored(segments, number, segment)]
     none = () if segments.exits else ("no path of the function returns",)
-    return merged([Stated(tuple(found), unknown_memory(segments)), Stated((), none)])
+    finding = changed_and_restored(segments)
+    findings = (finding,) if finding else ()
+    return merged([Stated(tuple(found), unknown_memory(segments), findings), Stated((), none)])
 
 
 ABI = Property("abi", "preserved registers, reserved registers and the return address", state)

@@ -12,11 +12,13 @@ from verify.lift.memory import STACK, Access
 from verify.properties.abi import entry_value
 from verify.properties.model import Property, Stated, unknown_memory
 from verify.properties.stack import describe
+from verify.prove.induction import FRESH
+from verify.prove.leak import leak
 from verify.prove.obligation import Obligation, RegisterProbe, StackWriteProbe
 from verify.prove.secrets import independent, secret_variables, secrets_in
 from verify.prove.segments import Segment, Segments
 from verify.prove.setting import register_value
-from verify.terms import Term
+from verify.terms import Term, variables
 from verify.verdict import Residue
 
 
@@ -70,9 +72,7 @@ def _registers(
     return found
 
 
-def _stack_at_return(
-    segments: Segments, number: int, segment: Segment, secret: frozenset[Term]
-) -> list[Obligation]:
+def _stack_at_return(number: int, segment: Segment, secret: frozenset[Term]) -> list[Obligation]:
     machine = segment.machine
     return [
         _clean(
@@ -107,47 +107,84 @@ def state(segments: Segments) -> Stated:
     """One obligation per register, stack slot and store, see the module."""
     secret = secret_variables(segments)
     found: dict[tuple[str, Term], Obligation] = {}
+    findings: dict[str, None] = {}
     for segment in segments:
         for access in segment.accesses:
             if access.kind == "write" and access.place and access.place.region != "dst":
                 obligation = _written(segment, access, secret)
                 found.setdefault((obligation.id, obligation.formula), obligation)
+                if secrets_in([access.value], secret):
+                    what = leak(segments, segment, access.value).text
+                    where = f"{access.place.region}{access.place.offset:+d}"
+                    findings[f"{access.instruction:#x} writes to {where}: {what}"] = None
     ended: list[Obligation] = []
     for number, segment in enumerate(segments.exits):
-        ended += _stack_at_return(segments, number, segment, secret)
+        ended += _stack_at_return(number, segment, secret)
         ended += _registers(segments, number, segment, secret)
-    return Stated((*found.values(), *ended), unknown_memory(segments))
+    return Stated((*found.values(), *ended), unknown_memory(segments), tuple(findings))
 
 
 def residues(segments: Segments) -> tuple[Residue, ...]:
-    """What each register that the ABI does not preserve, and each stack slot, holds at return."""
+    """What each register that the ABI does not preserve holds at return."""
     secret = secret_variables(segments)
     rows: dict[Residue, None] = {}
     for segment in segments.exits:
         for register in _judged_registers(segments):
-            value = _value(segments, segment, register)
-            holds, kind = _holds(segments, register.name, value, secret)
-            rows[Residue(register.name, holds, kind, last_writer(segments, segment, register))] = (
-                None
-            )
+            rows[_residue(segments, segment, register, secret)] = None
     return tuple(rows)
 
 
-def _holds(segments: Segments, name: str, value: Term, secret: frozenset[Term]) -> tuple[str, str]:
-    """(what a register holds in words, its kind: unchanged, zero, constant, pointer, public,
-    key-dependent or unknown)."""
+def _residue(
+    segments: Segments, segment: Segment, register: Register, secret: frozenset[Term]
+) -> Residue:
+    value = _value(segments, segment, register)
+    if value.op == "var" and value.name.startswith(FRESH):
+        # Left over from the pass before, which is the one that says what it is.
+        passes = (other for other in segments if other.begin == other.end == "loop")
+        segment = next(passes, segment)
+        value = _value(segments, segment, register)
+    writer = last_writer(segments, segment, register)
+    dirty = secrets_in([value], secret)
+    if dirty:
+        holds, kind = _dependence(segments, dirty), "key-dependent"
+        return Residue(register.name, holds, kind, writer, leak(segments, segment, value).text)
+    return Residue(register.name, *_clean_value(segments, register.name, value, secret), writer)
+
+
+def _dependence(segments: Segments, dirty: list[Term]) -> str:
+    words = [n for n, word in enumerate(segments.names.key) if word in dirty]
+    if len(words) == len(segments.names.key):
+        return "depends on the whole key"
+    if words:
+        return f"depends on key word{'s' if len(words) > 1 else ''} {', '.join(map(str, words))}"
+    return f"depends on {', '.join(v.name for v in dirty)}"
+
+
+def _clean_value(
+    segments: Segments, name: str, value: Term, secret: frozenset[Term]
+) -> tuple[str, str]:
+    """(what a register holds in words, its kind) when it does not depend on a secret."""
     if value is entry_value(segments, name):
         return "what it held at entry", "unchanged"
     if value.value == 0:
         return "zero", "zero"
-    dirty = secrets_in([value], secret)
-    if dirty:
-        key = [v.name for v in dirty if v in segments.names.key]
-        if len(key) == len(segments.names.key):
-            return "depends on every key word", "key-dependent"
-        return f"depends on {', '.join(key or (v.name for v in dirty))}", "key-dependent"
     holds, kind = describe(segments, value, secret)
-    return holds, "public" if kind in ("unknown", "callee-saved") else kind
+    if kind in ("unknown", "callee-saved", "public"):
+        origins = {_origin(v.name) for v in variables([value])}
+        return f"computed from {', '.join(sorted(origins)) or 'constants'}", "public"
+    return holds, kind
+
+
+def _origin(name: str) -> str:
+    """What a variable stands for, in words."""
+    if name.startswith(FRESH):
+        return "an earlier pass"
+    if name.startswith("init_"):
+        return f"{name.removeprefix('init_').replace('_', '.')} at entry"
+    return _ORIGIN.get(name, name)
+
+
+_ORIGIN = {"count": "counter", "block_count": "counter", "index": "nblocks"}
 
 
 SECRECY = Property("secrecy", "no secret is left in a register, on the stack or elsewhere", state)

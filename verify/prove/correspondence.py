@@ -100,13 +100,13 @@ def correspond(
     `actual` and `specified.words` are equally long. `written` are the terms that can be taken
     for a word: what the code wrote to a register or to memory. The last pairs are the output's.
     """
-    matched = _match(actual, written, specified)
+    matched = match(actual, written, specified)
     names: dict[Term, Term] = {}
     for words in matched.values():
         for word in words.values():
             names.setdefault(word, var(f"word{len(names)}", LANE))
-    spec = _Abstraction(names)
-    code = _Abstraction({})
+    spec = Abstraction(names)
+    code = Abstraction({})
     pairs: list[Pair] = []
     proved: set[Term] = set()
     for number, (term, words) in enumerate(matched.items()):
@@ -122,14 +122,14 @@ def correspond(
                 definition = equal(names[word], spec.inside(word))
                 formula = disjunction((negate(definition), equal(names[word], lane)))
             pairs.append(Pair(word, specified.made[word], term, formula))
-        code.replace(term, _cut(term, words, names, number))
+        code.replace(term, cut(term, words, names, number))
         proved.update(words.values())
     for word, term in zip(specified.words, actual, strict=True):
         pairs.append(Pair(word, "output", term, equal(spec.outside(word), code.outside(term))))
     return pairs
 
 
-def _match(
+def match(
     actual: Sequence[Term], written: Collection[Term], specified: Specified
 ) -> dict[Term, dict[int, Term]]:
     """Terms of the code that hold words of the specification: lowest bit of the lane to word.
@@ -165,7 +165,7 @@ def _sample(roots: Iterable[Term], seed: int) -> dict[Term, int]:
     return {term: generator.getrandbits(term.width) for term in free}
 
 
-def _cut(term: Term, words: Mapping[int, Term], names: Mapping[Term, Term], number: int) -> Term:
+def cut(term: Term, words: Mapping[int, Term], names: Mapping[Term, Term], number: int) -> Term:
     """The term with its matched lanes replaced by the words' variables, the rest unknown."""
     parts: list[Term] = []
     low = 0
@@ -177,7 +177,7 @@ def _cut(term: Term, words: Mapping[int, Term], names: Mapping[Term, Term], numb
     return concat(*reversed(parts))
 
 
-class _Abstraction:
+class Abstraction:
     """Terms rewritten over the variables that stand for the pairs already made."""
 
     def __init__(self, replaced: Mapping[Term, Term]) -> None:

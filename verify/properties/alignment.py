@@ -1,0 +1,35 @@
+"""Alignment: a finding, not a verdict.
+
+For each access, the alignment that the contract gives (4 bytes for key and counter, none for dst)
+against its size, which is what the instruction needs in the architecture's strict mode.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from verify.lift.memory import CODE
+from verify.prove.segments import Segments
+
+_GIVEN = {"key": 4, "counter": 4, "dst": 1}
+
+
+def findings(segments: Segments) -> tuple[str, ...]:
+    """One line per region and kind of access that the contract does not align enough."""
+    short: Counter[tuple[str, str, int, int]] = Counter()
+    seen = {
+        (access.instruction, access.kind, access.place.region, access.place.offset, access.size)
+        for segment in segments
+        for access in segment.accesses
+        if access.place is not None and access.place.region != CODE
+    }
+    stack = segments.target.architecture.stack_alignment
+    for _, kind, region, offset, size in seen:
+        given = _GIVEN.get(region, stack)
+        at = min(given, offset & -offset) if offset else given
+        if size > at:
+            short[kind, region, size, at] += 1
+    return tuple(
+        f"alignment: {count} {kind}s of {size} bytes at {region} are aligned to {at} only"
+        for (kind, region, size, at), count in sorted(short.items())
+    )

@@ -1,0 +1,130 @@
+"""What a value that was left behind gives away, when the last block of output is known.
+
+Decided by comparing two runs: if two keys that differ in a bit cannot lead to the same output
+block and the same value, the bit follows from them. The output block, the feed-forward and the
+operations next to the value are constraints of the comparison; what lies deeper in the rounds is
+left free. So a bit that is said to follow does follow, and more may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from verify.decide import Answer, check
+from verify.prove.correspondence import (
+    LANE,
+    Abstraction,
+    Specified,
+    cut,
+    match,
+    specified_block,
+)
+from verify.prove.segments import Segment, Segments
+from verify.prove.setting import high_word, low_word
+from verify.terms import Term, equal, extract, negate, substitute, var, variables
+
+_WORDS = 16
+_OPERATIONS = 12
+"""Operations of one quarter round."""
+_LAST_QUARTER_ROUNDS = 4
+_DEPTH = 2
+_BUDGET = 100_000
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A dirty value in words, and the number of bits of each key word that follow from it."""
+
+    term: str
+    bits: Mapping[int, int]
+
+    @property
+    def text(self) -> str:
+        """One line."""
+        given = ", ".join(f"{n} bits of key word {word}" for word, n in self.bits.items())
+        known = given or "no bit of the key shown to follow"
+        return f"{self.term}; with the last output block: {known}"
+
+
+def leak(segments: Segments, segment: Segment, value: Term) -> Leak:
+    """What `value` gives away at the end of a segment that leaves the function."""
+    count = segment.block_count
+    specified = specified_block(segments.names.key, low_word(count), high_word(count))
+    names = {word: var(f"word{n}", LANE) for n, word in enumerate(specified.made)}
+    written = {write.value for write in segment.machine.register_writes}
+    written |= {access.value for access in segment.accesses}
+    found = match([value], written, specified)
+    code = Abstraction(
+        {term: cut(term, words, names, n) for n, (term, words) in enumerate(found.items())}
+    )
+    residue = code.outside(value)
+    return Leak(_in_words(segments, names, specified, residue), _bits(segments, names, residue))
+
+
+def _in_words(
+    segments: Segments, names: Mapping[Term, Term], specified: Specified, residue: Term
+) -> str:
+    titles: dict[Term, str] = {}
+    for number, (word, kind) in enumerate(specified.made.items()):
+        quarter = number // _OPERATIONS
+        where = f"round {quarter // 4 + 1}, quarter round {quarter % 4 + 1}"
+        last = number >= len(specified.made) - _WORDS
+        output = f"output word {number - len(specified.made) + _WORDS}"
+        titles[names[word]] = output if last else f"the {kind} of {where}"
+    titles |= {word: f"key word {n}" for n, word in enumerate(segments.names.key)}
+    inside = sorted(variables([residue]), key=lambda v: v.name)
+    parts = [titles[v] for v in inside if v in titles]
+    if not parts:
+        return "an intermediate value"
+    if residue in titles:
+        return parts[0]
+    return f"computed from {', '.join(parts[:3])}{' and more' if len(parts) > 3 else ''}"
+
+
+def _bits(segments: Segments, names: Mapping[Term, Term], residue: Term) -> dict[int, int]:
+    """Key word number to the number of its bits that follow; words without any are missing."""
+    words = list(names)
+    outputs = {names[word] for word in words[-_WORDS:]}
+    facts = _near(names, residue)
+    public = {segments.names.count, segments.names.block_count, *outputs}
+    private = [v for v in variables([*facts, residue]) if v not in public]
+    twins = {v: var(f"{v.name}'", v.width) for v in private}
+    same = [*facts, *substitute(facts, twins), equal(residue, *substitute([residue], twins))]
+    found = {}
+    for number, word in enumerate(segments.names.key):
+        twin = twins.get(word)
+        if twin is not None and (bits := _determined(same, word, twin)):
+            found[number] = bits
+    return found
+
+
+def _near(names: Mapping[Term, Term], residue: Term) -> list[Term]:
+    """The definitions of words at the end of the block that share a variable with the residue, or
+    with such a definition."""
+    spec = Abstraction(names)
+    words = list(names)[-_WORDS - _OPERATIONS * _LAST_QUARTER_ROUNDS :]
+    definitions = [equal(names[word], spec.inside(word)) for word in words]
+    near: dict[Term, None] = {}
+    known = {v for v in variables([residue]) if v.width == LANE}
+    for _ in range(_DEPTH):
+        found = [fact for fact in definitions if known & variables([fact])]
+        near |= dict.fromkeys(found)
+        known |= variables(found)
+    return list(near)
+
+
+def _determined(same: list[Term], word: Term, twin: Term) -> int:
+    """How many bits of a word cannot differ between the two runs."""
+
+    def can(difference: Term) -> bool:
+        return check((*same, difference), _BUDGET).answer is not Answer.UNSAT
+
+    if not can(negate(equal(word, twin))):
+        return word.width
+    bits = [
+        negate(equal(extract(word, bit, bit), extract(twin, bit, bit))) for bit in range(word.width)
+    ]
+    if check((*same, *bits), _BUDGET).answer is Answer.SAT:
+        return 0
+    return sum(not can(bit) for bit in bits)
