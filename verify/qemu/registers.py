@@ -8,10 +8,9 @@ significant half, v<n> is VSR 32 + n.
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from functools import cached_property
-from struct import Struct
-from struct import error as StructError
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -49,12 +48,14 @@ class Machine:
     constant: frozenset[str] = frozenset()
 
     @cached_property
-    def _format(self) -> tuple[Struct, tuple[str, ...], tuple[tuple[int, str], ...]]:
+    def _format(self) -> tuple[struct.Struct, tuple[str, ...], tuple[tuple[int, str], ...]]:
         """A context as numbers of up to 64 bits, the registers in its order, and the wider ones.
 
         Of a wider register the number of its less significant half is given; the other is next.
         """
-        codes, end, names, wide = ["<"], 0, [], []
+        codes, end = ["<"], 0
+        names: list[str] = []
+        wide: list[tuple[int, str]] = []
         for name, place in sorted(self.places.items(), key=lambda item: item[1].offset):
             codes.append(f"{place.offset - end}x{_CODES[place.end - place.offset]}")
             end = place.end
@@ -63,14 +64,12 @@ class Machine:
                 names.append(name)
             names.append(name)
         codes.append(f"{self.size - end}x")
-        return Struct("".join(codes)), tuple(names), tuple(wide)
+        return struct.Struct("".join(codes)), tuple(names), tuple(wide)
 
     @cached_property
     def _narrow(self) -> tuple[tuple[str, int], ...]:
         """The registers with fewer bits than their place has, and with how many."""
-        return tuple(
-            (name, place.bits) for name, place in self.places.items() if place.bits % 8
-        )
+        return tuple((name, place.bits) for name, place in self.places.items() if place.bits % 8)
 
     def pack(self, values: Mapping[str, int]) -> bytes:
         """The context that holds these values, and zero in all other registers.
@@ -88,7 +87,7 @@ class Machine:
                 and not any(values.get(name) for name in self.constant)
             ):
                 return layout.pack(*numbers)
-        except StructError:
+        except struct.error:
             pass
         raise ValueError(self._refusal(values))
 

@@ -1,0 +1,289 @@
+"""Comparing the harness's reading of each instruction of a target with QEMU."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import groupby
+from signal import SIGILL
+
+from verify import qemu
+from verify.arch import Architecture
+from verify.lift.engine import CodeReader, Engine
+from verify.lift.machine import Unsupported
+from verify.lift.select import engine_for
+from verify.prove.cfg import control_flow
+from verify.qemu.registers import PROGRAM_COUNTER
+from verify.target import Target
+from verify.validate.code import INSTRUCTION_BYTES, BranchToItself, Code
+from verify.validate.encodings import Encoding, Form, encoding_of
+from verify.validate.expectation import OutsideWindow, difference, expect
+from verify.validate.model import Mismatch, Row, Validation
+from verify.validate.operands import vary
+from verify.validate.reading import Reading, read
+from verify.validate.record import semantics_version
+from verify.validate.registers import Registers
+from verify.validate.states import State, States, Unplaceable
+
+Lifter = Callable[[Architecture, CodeReader], Engine]
+
+VARIATIONS = 32
+"""Words of each form with other operands, each on a sixteenth of the states."""
+_VARIATION_SHARE = 16
+_DRAWS = 64
+_BATCH = 2048
+_SECONDS = 1.0
+"""What one instruction may take under QEMU."""
+
+
+@dataclass
+class _Entry:
+    """A word on its way to a row."""
+
+    word: int
+    text: str
+    occurs: bool
+    wanted: int
+    reading: Reading | None = None
+    reason: str = ""
+    states: int = 0
+    mismatches: int = 0
+    first: Mismatch | None = None
+    taken: set[int] = field(default_factory=set)
+    endless: bool = False
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One state of one word, and the case that QEMU runs for it."""
+
+    entry: _Entry
+    reading: Reading
+    state: State
+    case: qemu.Case
+
+
+def validate(
+    target: Target, states: int = 256, seed: int = 0, lifter: Lifter = engine_for
+) -> Validation:
+    """Compare every instruction word in the control flow of a target with QEMU.
+
+    See `validate_all`.
+    """
+    return validate_all(target.architecture, [target], states, seed, lifter=lifter)
+
+
+def validate_all(  # one for each thing that can be chosen
+    architecture: Architecture,
+    targets: Iterable[Target],
+    states: int = 256,
+    seed: int = 0,
+    *,
+    forms: Iterable[Form] = (),
+    lifter: Lifter = engine_for,
+) -> Validation:
+    """Compare the instruction words of several targets of one architecture, and other forms.
+
+    Each word that occurs is executed on `states` states, and VARIATIONS words of each form with
+    other operands on a sixteenth as many each; of `forms` there are only the latter. `seed`
+    chooses states and operands. `lifter` makes the engine. A word for which the engine has no
+    meaning, or which QEMU does not execute, is in a row that is not checked, and so are all where
+    QEMU is missing. Raises Unsupported where a target cannot be read at all.
+    """
+    words: dict[int, str] = {}
+    for target in targets:
+        words |= _words_of(target) | words
+    return _Campaign(architecture, states, seed, lifter).run(words, forms)
+
+
+def _words_of(target: Target) -> dict[int, str]:
+    """Every distinct word in the control flow of a target, with its text."""
+    engine = engine_for(target.architecture, target.code)
+    flow = control_flow(engine, target.function.address)
+    words: dict[int, str] = {}
+    for block in flow.blocks.values():
+        for address, text in engine.disassemble(block.address, block.size):
+            data = target.code(address, INSTRUCTION_BYTES) or b""
+            words.setdefault(int.from_bytes(data, target.architecture.byte_order), text)
+    return words
+
+
+class _Campaign:
+    """The comparison for one architecture."""
+
+    def __init__(self, architecture: Architecture, states: int, seed: int, lifter: Lifter) -> None:
+        self._architecture = architecture
+        self._states = states
+        self._seed = seed
+        self._rng = random.Random(seed)  # chooses states to compare, no secrets
+        self._encoding: Encoding = encoding_of(architecture.name)
+        self._code = Code(self._bytes(self._encoding.trap))
+        self._engine = lifter(architecture, self._code.read)
+        self._registers = Registers(architecture, self._encoding, self._engine.layout)
+        self._maker = States(self._registers, self._rng)
+        self._version = qemu.available(architecture.name)
+
+    def _bytes(self, word: int) -> bytes:
+        return word.to_bytes(INSTRUCTION_BYTES, self._architecture.byte_order)
+
+    def run(self, words: dict[int, str], forms: Iterable[Form]) -> Validation:
+        """Compare these words, others of the same forms, and words of these other forms."""
+        entries = [self._entry(word, text, self._states) for word, text in words.items()]
+        if self._version is None:
+            hint = qemu.install_hint(self._architecture.name)
+            for entry in entries:
+                entry.reason = hint
+        else:
+            entries += self._variations(words, forms)
+            self._compare(entries)
+        return Validation(
+            self._architecture.name,
+            self._version or "",
+            semantics_version(self._architecture),
+            self._states,
+            self._seed,
+            self._registers.unmodelled,
+            tuple(self._row(entry) for entry in entries),
+        )
+
+    def _row(self, entry: _Entry) -> Row:
+        paths = len(entry.reading.paths) if entry.reading else 0
+        reason = entry.reason
+        if not reason and entry.occurs and len(entry.taken) < paths:
+            reason = f"only {len(entry.taken)} of {paths} ways through it were taken"
+        return Row(
+            entry.word,
+            entry.text,
+            self._encoding.form(entry.word),
+            entry.occurs,
+            entry.states,
+            entry.mismatches,
+            entry.first,
+            reason,
+        )
+
+    def _entry(self, word: int, text: str, wanted: int, *, occurs: bool = True) -> _Entry:
+        """Read a word; without a text, with that of the lifter."""
+        entry = _Entry(word, text, occurs, wanted)
+        try:
+            block = self._code.place(self._engine, self._bytes(word))
+            shown = self._engine.disassemble(block.address, INSTRUCTION_BYTES)
+            entry.text = text or (shown[0][1] if shown else "")
+            entry.reading = read(self._architecture, self._engine, self._registers, block)
+        except Unsupported as error:
+            entry.reason = error.reason
+            entry.endless = isinstance(error, BranchToItself)
+        entry.text = entry.text or f"{word:#010x}"
+        return entry
+
+    def _variations(self, words: Iterable[int], others: Iterable[Form]) -> list[_Entry]:
+        """Words of the same and of other forms with other operands, which can be executed."""
+        seen = set(words)
+        share = max(1, self._states // _VARIATION_SHARE)
+        found: list[_Entry] = []
+        known = (form for form in others if form == self._encoding.form(form.opcode))
+        for form in dict.fromkeys((*map(self._encoding.form, words), *known)):
+            kind = self._encoding.format(form.opcode)
+            left = VARIATIONS
+            for _ in range(_DRAWS):
+                word = vary(kind, form, self._rng)
+                if left and word not in seen and kind.defined(word):
+                    seen.add(word)
+                    entry = self._entry(word, "", share, occurs=False)
+                    if not entry.endless and self._placeable(entry):
+                        found.append(entry)
+                        left -= 1
+        return found
+
+    def _placeable(self, entry: _Entry) -> bool:
+        """Whether there are states for the word; a word without a reading is reported as such."""
+        try:
+            if entry.reading is not None:
+                self._maker.make(entry.reading, 0)
+        except Unplaceable:
+            return False
+        return True
+
+    def _compare(self, entries: Sequence[_Entry]) -> None:
+        """Run all states of all words, QEMU beside the evaluation of the readings."""
+        running: deque[tuple[list[_Job], Future[list[qemu.Outcome | str]]]] = deque()
+        with ThreadPoolExecutor(1) as pool:
+            batch: list[_Job] = []
+            for job in self._jobs(entries):
+                batch.append(job)
+                if len(batch) == _BATCH:
+                    running.append((batch, pool.submit(self._execute, batch)))
+                    batch = []
+                if len(running) > 2:
+                    self._judge_batch(*running.popleft())
+            if batch:
+                running.append((batch, pool.submit(self._execute, batch)))
+            while running:
+                self._judge_batch(*running.popleft())
+
+    def _jobs(self, entries: Sequence[_Entry]) -> Iterator[_Job]:
+        for entry in entries:
+            if entry.reading is None:
+                continue
+            try:
+                for number in range(entry.wanted):
+                    state = self._maker.make(entry.reading, number)
+                    yield _Job(entry, entry.reading, state, _case(entry.reading, state))
+            except Unplaceable:
+                entry.reason = "its accesses or its target could not be put where they can be run"
+
+    def _execute(self, batch: Sequence[_Job]) -> list[qemu.Outcome | str]:
+        """The outcomes, or, for the words on which QEMU itself fails, how."""
+        address, code = self._code.blob
+        cases = [job.case for job in batch]
+        try:
+            return list(
+                qemu.run(
+                    self._architecture.name, [(address, code)], address, cases, timeout=_SECONDS
+                )
+            )
+        except qemu.QemuError as error:
+            words = [list(jobs) for _, jobs in groupby(batch, key=lambda job: job.entry.word)]
+            if len(words) == 1:
+                return [str(error)] * len(batch)
+            return [outcome for jobs in words for outcome in self._execute(jobs)]
+
+    def _judge_batch(
+        self, batch: Sequence[_Job], outcomes: Future[list[qemu.Outcome | str]]
+    ) -> None:
+        for job, outcome in zip(batch, outcomes.result(), strict=True):
+            if isinstance(outcome, str):
+                job.entry.reason = outcome
+            else:
+                self._judge(job, outcome)
+
+    def _judge(self, job: _Job, outcome: qemu.Outcome) -> None:
+        entry, reading = job.entry, job.reading
+        at_start = outcome.registers[PROGRAM_COUNTER] == reading.address
+        if outcome.signal == SIGILL and at_start:
+            entry.reason = f"{self._version} does not execute it (SIGILL)"
+            return
+        try:
+            order = self._architecture.byte_order
+            expectation = expect(reading, job.state, self._registers, order)
+        except OutsideWindow:
+            entry.reason = "its accesses are not at one place"
+            return
+        entry.states += 1
+        entry.taken |= set(expectation.taken)
+        found = difference(reading, job.state, expectation, outcome, self._registers)
+        if found is not None:
+            entry.mismatches += 1
+            entry.first = entry.first or found
+
+
+def _case(reading: Reading, state: State) -> qemu.Case:
+    return qemu.Case(
+        state.registers,
+        () if state.window is None else (state.window,),
+        () if state.observed is None else (state.observed,),
+        reading.address,
+    )

@@ -1,0 +1,131 @@
+"""The command `validate-lifter`; `register` adds it to the command line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from verify.arch import ARCHITECTURES
+from verify.batch import targets_in
+from verify.image import InputError
+from verify.output import STANDARD_OUTPUT, write_text
+from verify.report.console import console_for
+from verify.validate.model import exit_code
+from verify.validate.record import LEAST_STATES, load, save
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verify.target import Target
+    from verify.validate.encodings import Form
+
+_BINARIES = Path(__file__).resolve().parents[2] / "binaries"
+_NAMES = tuple(architecture.name for architecture in ARCHITECTURES)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("validate-lifter")(validate_lifter)
+
+
+def validate_lifter(  # one for each option
+    *,
+    binary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--binary",
+            metavar="FILE",
+            help="A file with the function whose instructions are compared; can be repeated."
+            " Default: the binaries that come with the project.",
+        ),
+    ] = None,
+    arch: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--arch",
+            metavar="ARCH",
+            help=f"Only this architecture, of {', '.join(_NAMES)}; can be repeated.",
+        ),
+    ] = None,
+    states: Annotated[
+        int, typer.Option(min=16, metavar="N", help="States for each instruction.")
+    ] = LEAST_STATES,
+    seed: Annotated[int, typer.Option(metavar="N", help="Choose other states.")] = 0,
+    json: Annotated[
+        str | None,
+        typer.Option(
+            "--json",
+            metavar="FILE",
+            help="Write JSON to FILE; - is standard output, which then has nothing else.",
+        ),
+    ] = None,
+    record: Annotated[
+        bool,
+        typer.Option(
+            "--record",
+            help="Compare the recorded forms, too, and write the record that prove reads.",
+        ),
+    ] = False,
+) -> int:
+    """Compare the harness's reading of every instruction of the functions with QEMU.
+
+    Exit code, the first that applies: 1 something differs; 2 bad input or usage; 3 something could
+    not be compared, say because QEMU is missing; 0 all was compared and is the same.
+    """
+    unknown = [name for name in arch or () if name not in _NAMES]
+    if unknown:
+        raise typer.BadParameter(
+            f"no architecture {unknown[0]!r}; architectures are {', '.join(_NAMES)}"
+        )
+    targets = list(_targets(binary or _own_binaries()))
+    found = {target.architecture.name for target in targets}
+    wanted = [name for name in _NAMES if name in (arch or found) and name in found]
+    if not wanted:
+        raise InputError(", ".join(arch or ()), "no function of this architecture in the files")
+    from verify.lift.angr_import import import_angr
+
+    import_angr()
+    from verify.lift.machine import Unsupported
+    from verify.validate.campaign import validate_all
+    from verify.validate.report import print_validation, to_json
+
+    recorded = load() if record else {}
+    validations = []
+    for architecture in (known for known in ARCHITECTURES if known.name in wanted):
+        chosen = [target for target in targets if target.architecture is architecture]
+        forms: tuple[Form, ...] = ()
+        if architecture.name in recorded:
+            forms = tuple(recorded[architecture.name].forms)
+        try:
+            validation = validate_all(architecture, chosen, states, seed, forms=forms)
+        except Unsupported as error:
+            raise InputError(chosen[0].source, str(error)) from None
+        validations.append(validation)
+        if json != STANDARD_OUTPUT:
+            print_validation(console_for(sys.stdout), validation)
+    if record:
+        save(validations)
+    if json is not None:
+        write_text(json, to_json(validations))
+    return exit_code(validations)
+
+
+def _own_binaries() -> list[str]:
+    files = sorted(str(path) for path in _BINARIES.glob("*/*.so") if path.parent.name in _NAMES)
+    if not files:
+        raise InputError(
+            str(_BINARIES), "the project's own binaries are not here; name a file with --binary"
+        )
+    return files
+
+
+def _targets(files: list[str]) -> Iterator[Target]:
+    """The functions in the files; raises InputError for the first that has none."""
+    for file in files:
+        for target in targets_in(file, None):
+            if isinstance(target, InputError):
+                raise target
+            yield target

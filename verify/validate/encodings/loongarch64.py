@@ -1,0 +1,75 @@
+"""LoongArch's instruction formats.
+
+"LoongArch Reference Manual, Volume 1: Basic Architecture", version 1.10, sections 1.2 (formats)
+and Appendix B (table of the encodings). Vector instructions are in no format yet.
+"""
+
+from __future__ import annotations
+
+from verify.validate.encodings.model import Encoding, Format
+
+_RD = (0, 5)
+_RJ = (5, 5)
+_RK = (10, 5)
+_RA = (15, 5)
+
+
+def _word_field(word: int) -> bool:
+    """Whether the field's most significant bit is not below its least significant one."""
+    return word >> 16 & 31 >= word >> 10 & 31
+
+
+def _double_field(word: int) -> bool:
+    """The same for the wider field numbers."""
+    return word >> 16 & 63 >= word >> 10 & 63
+
+
+_FORMATS = (
+    Format("2R", 0x00001000, 0x00007FFF, (_RD, _RJ)),
+    Format("3R-sa2", 0x00040000, 0x0009FFFF, (_RD, _RJ, _RK), ((15, 2),)),
+    Format("3R-sa3", 0x000C0000, 0x000FFFFF, (_RD, _RJ, _RK), ((15, 3),)),
+    Format("3R", 0x00100000, 0x0027FFFF, (_RD, _RJ, _RK)),
+    Format("3R-sa2", 0x002C0000, 0x002DFFFF, (_RD, _RJ, _RK), ((15, 2),)),
+    Format("2RI5", 0x00400000, 0x004FFFFF, (_RD, _RJ), ((10, 5),), 0x00018000, 0x00008000),
+    Format("2RI6", 0x00400000, 0x004FFFFF, (_RD, _RJ), ((10, 6),), 0x00010000, 0x00010000),
+    Format(
+        "bit field of a word",
+        0x00600000,
+        0x007FFFFF,
+        (_RD, _RJ),
+        ((10, 5), (16, 5)),
+        defined=_word_field,
+    ),
+    Format(
+        "bit field of a doubleword",
+        0x00800000,
+        0x00FFFFFF,
+        (_RD, _RJ),
+        ((10, 6), (16, 6)),
+        defined=_double_field,
+    ),
+    Format("3R", 0x01008000, 0x0113FFFF, (_RD, _RJ, _RK)),
+    Format("2R", 0x01140000, 0x011EFFFF, (_RD, _RJ)),
+    Format("2RI12", 0x02000000, 0x03FFFFFF, (_RD, _RJ), ((10, 12),)),
+    Format("4R", 0x08000000, 0x0BFFFFFF, (_RD, _RJ, _RK, _RA)),
+    Format("fcmp", 0x0C000000, 0x0CFFFFFF, ((0, 3), _RJ, _RK)),
+    Format("fsel", 0x0D000000, 0x0D03FFFF, (_RD, _RJ, _RK, (15, 3))),
+    Format("2RI16", 0x10000000, 0x13FFFFFF, (_RD, _RJ), ((10, 16),)),
+    Format("1RI20", 0x14000000, 0x1FFFFFFF, (_RD,), ((5, 20),)),
+    Format("2RI14", 0x20000000, 0x27FFFFFF, (_RD, _RJ), ((10, 14),)),
+    Format("2RI12", 0x28000000, 0x2FFFFFFF, (_RD, _RJ), ((10, 12),)),
+    Format("3R", 0x38000000, 0x3871FFFF, (_RD, _RJ, _RK)),
+    Format("1RI21", 0x40000000, 0x47FFFFFF, (_RJ,), ((0, 5), (10, 16))),
+    Format("1RI21 condition", 0x48000000, 0x4BFFFFFF, ((5, 3),), ((0, 5), (10, 16))),
+    Format("2RI16", 0x4C000000, 0x4FFFFFFF, (_RD, _RJ), ((10, 16),)),
+    Format("I26", 0x50000000, 0x57FFFFFF, (), ((0, 26),)),
+    Format("2RI16", 0x58000000, 0x6FFFFFFF, (_RD, _RJ), ((10, 16),)),
+)
+
+ENCODING = Encoding(
+    formats=_FORMATS,
+    trap=0x002A0000,
+    # Volume 1, section 3.1.2: flags, causes and rounding mode; with an enable bit set, arithmetic
+    # traps.
+    settable={"fcsr": 0x1F1F0300},
+)

@@ -1,0 +1,140 @@
+"""What a validation says: one row for each instruction word compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from verify.validate.encodings import Form
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """The first state on which QEMU and the harness's reading differ.
+
+    `where` is a register, "memory at 0x...", or "control flow" (then the values are addresses).
+    `expected` is QEMU's value, `got` ours; unsigned numbers, memory in bytes. `registers` and
+    `memory` ((address, bytes) at which it is not zero) are the state before the instruction, by
+    the names of `verify.qemu`; `instruction` is the address at which it was executed.
+    """
+
+    where: str
+    expected: int
+    got: int
+    registers: Mapping[str, int]
+    memory: tuple[tuple[int, bytes], ...]
+    instruction: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """One instruction word on a number of states.
+
+    `text` is its disassembly. `occurs` tells whether it is in a target; the other words have the
+    same form with other operands. `reason` says why the word is not, or not wholly, compared; it is
+    empty where it is.
+    """
+
+    word: int
+    text: str
+    form: Form
+    occurs: bool
+    states: int
+    mismatches: int
+    first: Mismatch | None
+    reason: str
+
+    @property
+    def mnemonic(self) -> str:
+        """The first word of the text."""
+        return self.text.split(maxsplit=1)[0]
+
+    @property
+    def checked(self) -> bool:
+        """Whether every register, byte of memory and branch target was compared."""
+        return not self.reason
+
+    @property
+    def passed(self) -> bool:
+        """Whether it was compared and never differed."""
+        return self.checked and not self.mismatches and self.states > 0
+
+
+@dataclass(frozen=True)
+class Group:
+    """All rows of one form."""
+
+    form: Form
+    rows: tuple[Row, ...]
+
+    @property
+    def mnemonics(self) -> tuple[str, ...]:
+        """How the words that occur are called, or all if none does: one form may have several
+        names, of simplified mnemonics."""
+        rows = [row for row in self.rows if row.occurs] or self.rows
+        return tuple(dict.fromkeys(row.mnemonic for row in rows))
+
+    @property
+    def states(self) -> int:
+        """States compared, of all words."""
+        return sum(row.states for row in self.rows)
+
+    @property
+    def mismatches(self) -> int:
+        """States that differed, of all words."""
+        return sum(row.mismatches for row in self.rows)
+
+    @property
+    def reason(self) -> str:
+        """Why something of the form is not compared; empty where all is."""
+        return next((f"{row.text}: {row.reason}" for row in self.rows if row.reason), "")
+
+    @property
+    def passed(self) -> bool:
+        """Whether every word was compared and never differed."""
+        return all(row.passed for row in self.rows)
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The comparison of one architecture's instructions.
+
+    `executor` is QEMU's version line (empty where there is no QEMU), `semantics` the version of
+    the semantics as in `verify.validate.record`. `unmodelled` names bits of registers which the
+    harness has no variable for, so that they are set but not compared. `states` is the least
+    number of states for a word that occurs.
+    """
+
+    architecture: str
+    executor: str
+    semantics: str
+    states: int
+    seed: int
+    unmodelled: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The rows by form, in the order in which the forms first occur."""
+        found: dict[Form, list[Row]] = {}
+        for row in self.rows:
+            found.setdefault(row.form, []).append(row)
+        return tuple(Group(form, tuple(rows)) for form, rows in found.items())
+
+    @property
+    def mismatches(self) -> int:
+        """States that differed, of all rows."""
+        return sum(row.mismatches for row in self.rows)
+
+    @property
+    def passed(self) -> bool:
+        """Whether there are rows, and all were compared and never differed."""
+        return bool(self.rows) and all(row.passed for row in self.rows)
+
+
+def exit_code(validations: Iterable[Validation]) -> int:
+    """0: all compared, none differs; 1: something differs; 3: something was not compared."""
+    validations = tuple(validations)
+    if any(validation.mismatches for validation in validations):
+        return 1
+    return 0 if validations and all(validation.passed for validation in validations) else 3

@@ -1,0 +1,161 @@
+"""The harness's reading of one instruction: executed once on variables, evaluated on each state.
+
+The instruction is run by the same engine that proofs use, in a machine in which every register is
+a variable `init_<storage>` and no address belongs to a region, so that every load is a variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from angr import claripy
+
+from verify.arch import Architecture
+from verify.lift.cells import Cells
+from verify.lift.convert import Converter
+from verify.lift.engine import Block, Engine, Successor
+from verify.lift.machine import Machine, Unsupported
+from verify.lift.memory import Place, RegionMemory
+from verify.qemu.registers import PROGRAM_COUNTER
+from verify.terms import Linear, Term, conjunction, extract, variables
+from verify.validate.registers import INITIAL, Registers
+
+_KINDS = ("jump", "call")
+
+
+@dataclass(frozen=True)
+class Touch:
+    """One access: `size` bytes at `address`.
+
+    `value` is the value that is stored, or the variable that stands for what is loaded; its bytes
+    lie in memory in the architecture's byte order.
+    """
+
+    write: bool
+    address: Term
+    size: int
+    value: Term
+
+
+@dataclass(frozen=True)
+class Path:
+    """One way through the instruction.
+
+    `guard` is when it is taken, `registers` the registers that it may change (names of the ABI)
+    with their values, `target` the address of the next instruction.
+    """
+
+    guard: Term
+    registers: Mapping[str, Term]
+    touches: tuple[Touch, ...]
+    target: Term
+
+    @property
+    def roots(self) -> tuple[Term, ...]:
+        """Every term of the path."""
+        touched = (term for touch in self.touches for term in (touch.address, touch.value))
+        return (self.guard, self.target, *self.registers.values(), *touched)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one instruction does: its paths, of which exactly one is taken in each state."""
+
+    address: int
+    paths: tuple[Path, ...]
+    variables: tuple[Term, ...]
+    inputs: tuple[str, ...]
+    """What decides what it does: the initial variables, and the registers that they stand for."""
+
+
+class _Recorder(RegionMemory):
+    """Memory in which nothing is known, and which keeps the values stored in their order."""
+
+    def __init__(self, little: bool) -> None:
+        super().__init__(little, {}, lambda _address, _size: None, {})
+        self.little = little
+        self.stored: list[Any] = []
+
+    def copy(self) -> _Recorder:
+        """An independent copy."""
+        twin = _Recorder(self.little)
+        twin.stored = list(self.stored)
+        return twin
+
+    def normalise(self, _address: Linear) -> Place | None:
+        return None
+
+    def load(self, _place: Place | None, _size: int, fresh: Callable[[], Any]) -> Any:
+        return fresh()
+
+    def store(self, _place: Place | None, value: Any) -> None:
+        self.stored.append(value)
+
+
+def _machine(architecture: Architecture, engine: Engine, address: int) -> Machine:
+    layout = engine.layout
+    little = architecture.byte_order == "little"
+
+    def initial(offset: int, size: int) -> tuple[int, int, Any]:
+        name, start, length = layout.enclosing(offset, size)
+        return start, length, claripy.BVS(f"{INITIAL}{name}", 8 * length, explicit_name=True)
+
+    cells = Cells(layout.little, initial)
+    return Machine(cells, _Recorder(little), Converter(), little, address, layout.constants)
+
+
+def read(architecture: Architecture, engine: Engine, registers: Registers, block: Block) -> Reading:
+    """Execute a block of one instruction on variables.
+
+    Raises Unsupported where the engine has no meaning for it, or where it reads or writes
+    something that QEMU does not show.
+    """
+    address = block.address
+    if block.instructions != (address,):
+        raise Unsupported(address, f"lifted as {len(block.instructions)} instructions")
+    successors = engine.run(block, _machine(architecture, engine, address))
+    paths = tuple(_path(engine, registers, address, successor) for successor in successors)
+    used = variables(term for path in paths for term in path.roots)
+    loaded = {touch.value for path in paths for touch in path.touches if not touch.write}
+    initial = tuple(sorted(used - loaded, key=lambda term: term.name))
+    inputs: dict[str, None] = {}
+    for variable in initial:
+        names = registers.names(variable)
+        if not names:
+            raise Unsupported(address, f"reads {variable.name}, which QEMU does not show")
+        inputs |= dict.fromkeys(names)
+    return Reading(address, paths, initial, tuple(inputs))
+
+
+def _path(engine: Engine, registers: Registers, address: int, successor: Successor) -> Path:
+    machine = successor.machine
+    if successor.kind not in _KINDS:
+        raise Unsupported(address, f"ends in {successor.kind}")
+    term = machine.converter.term
+    written: dict[str, Term] = {}
+    for write in machine.register_writes:
+        touched = range(write.offset, write.offset + write.value.width // 8)
+        storage, _, _ = engine.layout.enclosing(write.offset, len(touched))
+        if storage == PROGRAM_COUNTER:
+            # SLEIGH keeps the target of some branches there; it is compared as the target.
+            continue
+        names = registers.at(touched)
+        if not names:
+            raise Unsupported(address, f"writes {storage}, which QEMU does not show")
+        for name in names:
+            register = registers.register(name)
+            whole = term(machine.registers.read(*engine.layout.registers[register.storage]))
+            written[name] = extract(whole, *register.bits) if register.bits else whole
+    assert isinstance(machine.memory, _Recorder)
+    stored = iter(machine.memory.stored)
+    touches = []
+    for access in machine.accesses:
+        if access.kind == "write":
+            value = term(next(stored))
+        else:
+            (value,) = variables((access.value,))
+        touches.append(Touch(access.kind == "write", access.address, access.size, value))
+    guard = conjunction(term(guard) for guard in machine.guards)
+    return Path(guard, written, tuple(touches), term(successor.target))

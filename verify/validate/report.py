@@ -1,0 +1,123 @@
+"""The result of a validation for people and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from verify.validate.model import Group, Mismatch, Row, Validation, exit_code
+
+FORMAT = 1
+"""Version of the JSON format. It changes when a reader of the old one would misunderstand."""
+
+
+def print_validation(console: Console, validation: Validation) -> None:
+    """A table of the instruction forms, and below it what differs first and what is not done."""
+    executor = validation.executor or "QEMU is missing"
+    console.print(f"{validation.architecture}, compared with {executor}", soft_wrap=True)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("instruction")
+    table.add_column("opcode/mask")
+    for heading in ("words", "states", "mismatches"):
+        table.add_column(heading, justify="right")
+    table.add_column("result")
+    for group in validation.groups:
+        table.add_row(
+            ", ".join(group.mnemonics),
+            str(group.form),
+            str(len(group.rows)),
+            str(group.states),
+            str(group.mismatches),
+            _result(group),
+        )
+    console.print(table)
+    for group in validation.groups:
+        for line in _details(group):
+            console.print(line, soft_wrap=True)
+    for name in validation.unmodelled:
+        console.print(f"not compared, since the harness has no variable for it: {name}")
+
+
+def _result(group: Group) -> str:
+    if group.mismatches:
+        return "DIFFERS"
+    return "not done" if group.reason else "same"
+
+
+def _details(group: Group) -> list[str]:
+    """One line for the first word that differs, one for the first that is not done."""
+    lines = []
+    for row in group.rows:
+        if row.first is not None:
+            first = row.first
+            lines.append(
+                f"{row.text} ({row.word:#010x} at {first.instruction:#x}): {row.mismatches} of"
+                f" {row.states} states differ; the first in {first.where}:"
+                f" QEMU {first.expected:#x}, the harness {first.got:#x}"
+            )
+            break
+    if group.reason:
+        lines.append(f"not done: {group.reason}")
+    return lines
+
+
+def to_json(validations: Iterable[Validation]) -> str:
+    """The validations as JSON text; numbers that may exceed 2^53 are in hexadecimal strings."""
+    validations = tuple(validations)
+    content = {
+        "format": FORMAT,
+        "exit_code": exit_code(validations),
+        "architectures": [_validation(validation) for validation in validations],
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def _validation(validation: Validation) -> dict[str, Any]:
+    return {
+        "architecture": validation.architecture,
+        "executor": validation.executor,
+        "semantics": validation.semantics,
+        "states": validation.states,
+        "seed": validation.seed,
+        "unmodelled": list(validation.unmodelled),
+        "forms": [
+            {
+                "form": str(group.form),
+                "mnemonics": list(group.mnemonics),
+                "states": group.states,
+                "mismatches": group.mismatches,
+                "passed": group.passed,
+                "rows": [_row(row) for row in group.rows],
+            }
+            for group in validation.groups
+        ],
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {
+        "word": f"{row.word:#010x}",
+        "text": row.text,
+        "occurs": row.occurs,
+        "states": row.states,
+        "mismatches": row.mismatches,
+        "checked": row.checked,
+        "reason": row.reason,
+        "first": None if row.first is None else _mismatch(row.first),
+    }
+
+
+def _mismatch(mismatch: Mismatch) -> dict[str, Any]:
+    return {
+        "where": mismatch.where,
+        "expected": f"{mismatch.expected:#x}",
+        "got": f"{mismatch.got:#x}",
+        "instruction": f"{mismatch.instruction:#x}",
+        "registers": {name: f"{value:#x}" for name, value in mismatch.registers.items()},
+        "memory": [{"address": f"{at:#x}", "bytes": data.hex()} for at, data in mismatch.memory],
+    }
