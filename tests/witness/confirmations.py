@@ -19,8 +19,8 @@ type Confirm = Callable[[Target, Inputs], Breach | None]
 
 LOONG, POWER = MACHINES["loongarch64"], MACHINES["powerpc64le"]
 # Registers that the programs use beyond those of the small programs.
-LOONG_S3, LOONG_FP = 26, 22
-POWER_R14, POWER_R23, POWER_R26 = 14, 23, 26
+LOONG_A4, LOONG_S3, LOONG_FP = 8, 26, 22
+POWER_R8, POWER_R14, POWER_R23, POWER_R26 = 8, 14, 23, 26
 
 
 def _loong_store(double: bool, register: int, offset: int) -> int:
@@ -67,6 +67,7 @@ class Confirmation:
 
 BELOW = "below what the ABI protects at that moment"
 BEHIND = "has another value right behind the instruction"
+STALE = "bytes that depend on registers which may hold anything at entry"
 
 # Offsets are from sp at entry; the frames have 96 bytes (loongarch64/looped), 32 (unrolled) and
 # 128 (powerpc64le/unrolled).
@@ -107,6 +108,20 @@ CONFIRMATIONS = (
         "stack",
         _stack(_loong_store(True, LOONG.registers["saved"], -32), -32, 8),
         f"writes 8 bytes at sp - 32, {BELOW}",
+    ),
+    Confirmation(
+        "loongarch64",
+        "stale-register-on-stack",
+        "stack",
+        _stack(_loong_store(True, LOONG_A4, 0), -96, 8),
+        f"writes {STALE} at sp - 96",
+    ),
+    Confirmation(
+        "powerpc64le",
+        "stale-register-on-stack",
+        "stack",
+        _stack(_power_store(True, POWER_R8, -152), -152, 8),
+        f"writes {STALE} at sp - 152",
     ),
     Confirmation(
         "loongarch64",
