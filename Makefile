@@ -8,7 +8,7 @@ BINARIES ?= $(sort $(filter-out binaries/faults/%,$(wildcard binaries/*/*.so)))
 KERNELS ?= kernels
 PYTEST_ARGS ?=
 
-.PHONY: help setup setup-qemu prove test test-long lint format bench binaries lock \
+.PHONY: help setup setup-qemu prove test test-long lint format bench readme binaries lock \
 	fetch-kernels prove-kernels clean
 
 help: ## Print this list
@@ -34,7 +34,11 @@ format: setup ## Rewrite the sources in the project's style
 	$(VENV)/ruff format
 
 bench: setup ## Measure the prover and write the table into README.md
-	$(VENV)/python scripts/bench.py
+	$(VENV)/python -m scripts.bench
+
+readme: setup ## Write what prove prints, and the kernels proved last, into README.md
+	$(VENV)/python -m scripts.samples
+	$(VENV)/python -m scripts.kernels_table $(KERNELS)/verdicts.json
 
 binaries: setup ## Rebuild the project's own binaries
 	$(VENV)/python -m binaries.build

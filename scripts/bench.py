@@ -19,13 +19,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from readme import replace_section
+from scripts.readme import replace_section
+from tests.cli.test_bad_input import FILES, USAGE
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from tests.cli.test_bad_input import FILES, USAGE  # noqa: E402
-
 COMMAND = [sys.executable, "-m", "verify"]
 BINARIES = [
     f"binaries/{architecture}/{style}.so"
@@ -123,9 +120,8 @@ def bench(runs: int) -> list[Series]:
 def naive(file: str) -> str:
     """What the whole-block query answers on a binary, and after how long."""
     done = subprocess.run(
-        [sys.executable, "scripts/naive.py", file, str(NAIVE_SECONDS)],
+        [sys.executable, "-m", "scripts.naive", file, str(NAIVE_SECONDS)],
         cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         check=True,
     )

@@ -1,6 +1,6 @@
 """Writes the table of verified kernels into README.md from what `prove --json` wrote.
 
-`python scripts/kernels_table.py FILE`, where FILE is JSON of kernel packages as `fetch` names them.
+`python -m scripts.kernels_table FILE`, where FILE is JSON of kernel packages as `fetch` names them.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import re
 import sys
 from pathlib import Path, PurePath
 
-from readme import replace_section
-
+from scripts.readme import replace_section
 from verify.resultjson import from_json
 from verify.verdict import Result, Verdict
 

@@ -1,7 +1,7 @@
 """The comparison for the bench: one whole block of a binary against the specification, as one
 query.
 
-`python scripts/naive.py FILE SECONDS` executes the function symbolically for one block, from its
+`python -m scripts.naive FILE SECONDS` executes the function symbolically for one block, from its
 entry to its return, asks Z3 whether any of the 16 words can differ from the specification's, and
 prints the answer and the seconds that building and deciding took, as JSON.
 """

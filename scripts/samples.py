@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from readme import replace_section
+from scripts.readme import replace_section
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = {

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = (ROOT / "binaries/loongarch64/looped.so").read_bytes()
 SH_SIZE, E_SHNUM, TEXT = 32, 60, 1
+EM_SPARCV9 = 43
 ZSTD = containers.COMPRESSORS["zstd"](elves.kernel(elves.shared_object()))
 FILES: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "empty file"),
@@ -30,12 +31,12 @@ FILES: dict[str, tuple[bytes, str]] = {
     "truncated in its code": (GOOD[: len(GOOD) // 2], "truncated ELF file"),
     "truncated by one byte": (GOOD[:-1], "truncated ELF file"),
     "unsupported machine": (
-        elves.shared_object(machine=62),
-        "machine EM_X86_64, 64-bit, little-endian is not supported; supported are LoongArch",
+        elves.shared_object(machine=EM_SPARCV9),
+        "machine EM_SPARCV9, 64-bit, little-endian is not supported; supported are LoongArch",
     ),
     "wrong byte order": (
-        elves.shared_object(machine=21, layout=elves.Format(little=False)),
-        "machine EM_PPC64, 64-bit, big-endian is not supported",
+        elves.shared_object(layout=elves.Format(little=False)),
+        "machine EM_LOONGARCH, 64-bit, big-endian is not supported",
     ),
     "image without a vDSO": (elves.vmlinux(), "no vDSO inside"),
     "vDSO without getrandom": (

@@ -1,4 +1,4 @@
-"""What README.md shows is what the commands print; `python scripts/samples.py` renews it."""
+"""What README.md shows is what the commands print; `python -m scripts.samples` renews it."""
 
 from __future__ import annotations
 

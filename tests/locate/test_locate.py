@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.image import elves
+from verify.arch import ARCHITECTURES
 from verify.image import Elf, Image, InputError, Relocation, Segment, Symbol, images_in
 from verify.locate import SYMBOL, find_target
 
@@ -236,10 +237,10 @@ def elf_image(data: bytes) -> Image:
     return image
 
 
+EM_SPARCV9 = 43
 MACHINES = {
-    "x86-64": (62, elves.Format(), "machine EM_X86_64, 64-bit, little-endian is not supported;"),
-    "big-endian": (21, elves.Format(little=False), "machine EM_PPC64, 64-bit, big-endian is not"),
-    "32-bit": (20, elves.Format(bits=32), "machine EM_PPC, 32-bit, little-endian is not"),
+    "SPARC": (EM_SPARCV9, elves.Format(), "machine EM_SPARCV9, 64-bit, little-endian is not s"),
+    "big-endian": (258, elves.Format(little=False), "machine EM_LOONGARCH, 64-bit, big-endian is"),
     "wrong class": (258, elves.Format(bits=32), "machine EM_LOONGARCH, 32-bit, little-endian is"),
     "unheard of": (4321, elves.Format(), "machine EM_4321, "),
 }
@@ -250,8 +251,8 @@ def test_unsupported_machine(machine: int, layout: elves.Format, reason: str) ->
     image = elf_image(elves.shared_object(machine=machine, layout=layout))
     with pytest.raises(InputError, match=reason) as error:
         find(image)
-    supported = "supported are LoongArch 64-bit, PowerPC 64-bit little-endian"
-    assert str(error.value).endswith(supported)
+    supported = ", ".join(architecture.title for architecture in ARCHITECTURES)
+    assert str(error.value).endswith(f"; supported are {supported}")
 
 
 def test_relocatable_object() -> None:
@@ -284,6 +285,6 @@ def test_code_that_is_not_what_is_in_the_file() -> None:
 
 
 def test_errors_name_the_image_in_a_container() -> None:
-    (image,) = images_in(elves.vmlinux(elves.shared_object(machine=62)), "x")
-    with pytest.raises(InputError, match=r"^file: ELF at 0x[0-9a-f]+: machine EM_X86_64"):
+    (image,) = images_in(elves.vmlinux(elves.shared_object(machine=EM_SPARCV9)), "x")
+    with pytest.raises(InputError, match=r"^file: ELF at 0x[0-9a-f]+: machine EM_SPARCV9"):
         find(image)
