@@ -88,7 +88,10 @@ REFUTED = Result(
             "Each block is ChaCha20's",
             Verdict.REFUTED,
             1.5,
-            (check("output/feed-forward", Verdict.REFUTED), check("output/rounds", Verdict.UNKNOWN)),
+            (
+                check("output/feed-forward", Verdict.REFUTED),
+                check("output/rounds", Verdict.UNKNOWN),
+            ),
             counterexample=COUNTEREXAMPLE,
         ),
         PropertyResult(
