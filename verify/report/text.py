@@ -15,6 +15,7 @@ from verify.verdict import (
     Check,
     Counterexample,
     PropertyResult,
+    Residue,
     Result,
     StackWrite,
     TargetSummary,
@@ -27,14 +28,19 @@ STYLES = {
     Verdict.UNKNOWN: "yellow",
     Verdict.VACUOUS: "yellow",
 }
-PUBLIC = ("callee-saved", "pointer", "public")
+PUBLIC = ("callee-saved", "pointer", "public", "constant")
 """Kinds of stack writes that are not set off."""
+QUIET = ("unchanged", "zero")
+"""Kinds of registers at return that are counted only."""
+DIRTY = ("key-dependent", "unknown")
+"""Kinds of registers at return that are set off."""
 SHOWN_CHECKS = 5
 """Obligations of one property that are listed when they do not hold."""
 
 
 def print_result(console: Console, result: Result) -> None:
-    """The verdicts, why they are not PROVED, the stack table, and on one line what they rest on."""
+    """The verdicts, why they are not PROVED, the tables of the stack and of the registers at return,
+    and on one line what the verdicts rest on."""
     _print_target(console, result.target)
     console.print(_verdicts(result.properties))
     for property_result in result.properties:
@@ -42,6 +48,11 @@ def print_result(console: Console, result: Result) -> None:
     for property_result in result.properties:
         if property_result.property == "stack":
             _print_stack(console, property_result.verdict, result)
+    _print_residues(console, result.residues)
+    if result.findings:
+        console.print()
+    for finding in result.findings:
+        console.print(printable(finding), soft_wrap=True)
     console.print()
     console.print(_footing(result), soft_wrap=True)
 
@@ -165,7 +176,7 @@ def _print_stack(console: Console, verdict: Verdict, result: Result) -> None:
     table.add_column("instruction", overflow="fold")
     table.add_column("offset", justify="right")
     table.add_column("size", justify="right")
-    for name in ("holds", "kind", "place"):
+    for name in ("holds", "place", "secrecy"):
         table.add_column(name, overflow="fold")
     for write in result.stack_writes:
         row = _stack_row(write)
@@ -180,9 +191,35 @@ def _stack_row(write: StackWrite) -> tuple[str, ...]:
         f"sp{write.offset:+d}",
         str(write.size),
         write.holds,
-        write.kind,
         write.place,
+        _SECRECY.get(write.kind, "clean"),
     )
+
+
+def _print_residues(console: Console, residues: Sequence[Residue]) -> None:
+    """The registers that the ABI does not preserve: those that hold something, the rest by number."""
+    if not residues:
+        return
+    shown = [residue for residue in residues if residue.kind not in QUIET]
+    counts = Counter(residue.kind for residue in residues if residue.kind in QUIET)
+    quiet = ", ".join(f"{number} {kind}" for kind, number in counts.items())
+    dirty = any(residue.kind in DIRTY for residue in residues)
+    console.print()
+    verdict = "some depend on a secret" if dirty else "none depends on a secret"
+    console.print(f"registers at return: {verdict}; {quiet or 'none'}, and", soft_wrap=True)
+    table = _plain_table()
+    for name in ("register", "holds", "kind"):
+        table.add_column(name, overflow="fold")
+    table.add_column("written at", justify="right")
+    for residue in shown:
+        holds = f"{residue.holds}: {residue.gives_away}" if residue.gives_away else residue.holds
+        at = "" if residue.writer is None else f"{residue.writer:x}"
+        style = STYLES[Verdict.REFUTED] if residue.kind in DIRTY else ""
+        table.add_row(residue.register, holds, residue.kind, at, style=style)
+    console.print(table)
+
+
+_SECRECY = {"secret": "dirty", "unknown": "unknown"}
 
 
 def _footing(result: Result) -> str:
