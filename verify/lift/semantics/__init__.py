@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Protocol
+from typing import Any, Protocol
 
 from verify.lift.engine import Layout
+from verify.lift.flags import FlagThunk
 from verify.lift.machine import Machine
 
 
@@ -22,7 +23,8 @@ class Meaning(Protocol):
 class Semantics:
     """The complete meaning of one mnemonic.
 
-    `manual` is the section that defines it, `report` the public report of the lifter's fault.
+    `manual` is the section that defines it, `report` the public report of the lifter's fault,
+    empty where there is none.
     """
 
     mnemonic: str
@@ -31,10 +33,43 @@ class Semantics:
     report: str
 
 
+@dataclass(frozen=True)
+class Encoded:
+    """The meaning of every instruction of 32 bits `word` with `word & mask == value`."""
+
+    mask: int
+    value: int
+    semantics: Semantics
+
+
 def semantics_for(architecture: str) -> Mapping[str, Semantics]:
     """The replacements for one architecture, by the lifter's mnemonic; empty when it has none."""
-    name = f"{__name__}.{architecture}"
-    if find_spec(name) is None:
-        return {}
-    table: Mapping[str, Semantics] = import_module(name).SEMANTICS
+    table: Mapping[str, Semantics] = _of(architecture, "SEMANTICS", {})
     return table
+
+
+def encoded_for(architecture: str) -> tuple[Encoded, ...]:
+    """The additions for one architecture whose lifter knows no mnemonic for them."""
+    table: tuple[Encoded, ...] = _of(architecture, "ENCODED", ())
+    return table
+
+
+def flags_for(architecture: str) -> FlagThunk | None:
+    """How VEX keeps the flags of one architecture; None where it keeps them as they are."""
+    thunk: FlagThunk | None = _of(architecture, "FLAGS", None)
+    return thunk
+
+
+def helpers_for(architecture: str) -> Mapping[str, Callable[..., Any]]:
+    """Functions that VEX's code for one architecture calls, by name; those not named are angr's.
+
+    Each takes angr's state and the arguments.
+    """
+    table: Mapping[str, Callable[..., Any]] = _of(architecture, "HELPERS", {})
+    return table
+
+
+def _of(architecture: str, name: str, default: object) -> Any:
+    """What the file of an architecture defines under a name."""
+    module = f"{__name__}.{architecture}"
+    return default if find_spec(module) is None else getattr(import_module(module), name, default)
