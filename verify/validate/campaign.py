@@ -93,10 +93,25 @@ def validate_all(  # one for each thing that can be chosen
     meaning, or which QEMU does not execute, is in a row that is not checked, and so are all where
     QEMU is missing. Raises Unsupported where a target cannot be read at all.
     """
+    reason = _impossible(architecture)
+    if reason:
+        version = semantics_version(architecture)
+        return Validation(architecture.name, "", version, states, seed, (), (), reason)
     words: dict[int, str] = {}
     for target in targets:
         words |= _words_of(target) | words
     return _Campaign(architecture, states, seed, lifter).run(words, forms)
+
+
+def _impossible(architecture: Architecture) -> str:
+    """Why nothing of an architecture can be compared; empty where it can."""
+    if architecture.name not in qemu.MACHINES:
+        return f"there is no runner for {architecture.title} under QEMU"
+    try:
+        encoding_of(architecture.name)
+    except KeyError:
+        return f"the instruction formats of {architecture.title} are not known"
+    return ""
 
 
 def _words_of(target: Target) -> dict[int, str]:
@@ -105,9 +120,11 @@ def _words_of(target: Target) -> dict[int, str]:
     flow = control_flow(engine, target.function.address)
     words: dict[int, str] = {}
     for block in flow.blocks.values():
-        for address, text in engine.disassemble(block.address, block.size):
+        texts = dict(engine.disassemble(block.address, block.size))
+        for address in block.instructions:
             data = target.code(address, INSTRUCTION_BYTES) or b""
-            words.setdefault(int.from_bytes(data, target.architecture.byte_order), text)
+            word = int.from_bytes(data, target.architecture.byte_order)
+            words.setdefault(word, texts.get(address, f"{word:#010x}"))
     return words
 
 

@@ -107,7 +107,7 @@ def validate_lifter(  # one for each option
         if json != STANDARD_OUTPUT:
             print_validation(console_for(sys.stdout), validation)
     if record:
-        save(validations)
+        save(validation for validation in validations if not validation.reason)
     if json is not None:
         write_text(json, to_json(validations))
     return exit_code(validations)

@@ -102,7 +102,7 @@ class Validation:
     `executor` is QEMU's version line (empty where there is no QEMU), `semantics` the version of
     the semantics as in `verify.validate.record`. `unmodelled` names bits of registers which the
     harness has no variable for, so that they are set but not compared. `states` is the least
-    number of states for a word that occurs.
+    number of states for a word that occurs. `reason` says why there are no rows at all.
     """
 
     architecture: str
@@ -112,6 +112,7 @@ class Validation:
     seed: int
     unmodelled: tuple[str, ...]
     rows: tuple[Row, ...]
+    reason: str = ""
 
     @property
     def groups(self) -> tuple[Group, ...]:

@@ -62,7 +62,9 @@ def semantics_version(architecture: Architecture) -> str:
     return digest.hexdigest()
 
 
-def unchecked_forms(target: Target, instructions: Iterable[int]) -> tuple[str, ...]:
+def unchecked_forms(
+    target: Target, instructions: Iterable[int], *, path: Path = RECORD
+) -> tuple[str, ...]:
     """The forms of the instructions at these addresses that the record does not vouch for.
 
     Each is named once, as opcode/mask (32 bits in hexadecimal) and the first address; none means
@@ -73,7 +75,7 @@ def unchecked_forms(target: Target, instructions: Iterable[int]) -> tuple[str, .
         encoding = encoding_of(architecture.name)
     except KeyError:
         return (f"all of {architecture.title}: its encodings are not known",)
-    recorded = load().get(architecture.name)
+    recorded = load(path).get(architecture.name)
     current = recorded is not None and recorded.semantics == semantics_version(architecture)
     known = recorded.forms if recorded is not None and current else {}
     found: dict[Form, int] = {}

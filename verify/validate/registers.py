@@ -41,7 +41,11 @@ class Registers:
             if name not in machine.constant:
                 write(architecture, ones, name, -1)
         self._unmodelled = {
-            name: ~ones[name] & bits for name, bits in self.settable.items() if bits & ~ones[name]
+            name: missing
+            for name, place in machine.places.items()
+            if name not in machine.constant and name != PROGRAM_COUNTER
+            for missing in (((1 << place.bits) - 1) & ~ones[name],)
+            if missing
         }
 
     @property

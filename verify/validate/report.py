@@ -18,6 +18,9 @@ FORMAT = 1
 
 def print_validation(console: Console, validation: Validation) -> None:
     """A table of the instruction forms, and below it what differs first and what is not done."""
+    if validation.reason:
+        console.print(f"{validation.architecture}: not done: {validation.reason}", soft_wrap=True)
+        return
     executor = validation.executor or "QEMU is missing"
     console.print(f"{validation.architecture}, compared with {executor}", soft_wrap=True)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -84,6 +87,7 @@ def _validation(validation: Validation) -> dict[str, Any]:
         "semantics": validation.semantics,
         "states": validation.states,
         "seed": validation.seed,
+        "reason": validation.reason,
         "unmodelled": list(validation.unmodelled),
         "forms": [
             {

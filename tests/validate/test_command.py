@@ -1,0 +1,103 @@
+"""The command: its table, its JSON, its exit code and its errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from tests.validate.readings import BINARIES, target_of
+from verify.image import InputError
+from verify.qemu import emulator
+from verify.validate import command
+from verify.validate.campaign import validate
+
+app = typer.Typer()
+command.register(app)
+
+
+@app.command("other")
+def other() -> None:
+    """Make `validate-lifter` the name of a command, not only one among none."""
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(app, ["validate-lifter", *arguments], standalone_mode=False)
+
+
+def test_one_binary(tmp_path: Path) -> None:
+    file = tmp_path / "validation.json"
+    binary = str(BINARIES / "loongarch64" / "looped.so")
+    done = run("--binary", binary, "--states", "64", "--json", str(file))
+    assert done.return_value == 0, done.output
+    assert "rotri.w" in done.output and "DIFFERS" not in done.output
+    content = json.loads(file.read_text())
+    assert content["exit_code"] == 0
+    (architecture,) = content["architectures"]
+    assert architecture["architecture"] == "loongarch64"
+    (rotate,) = (form for form in architecture["forms"] if form["mnemonics"] == ["rotri.w"])
+    assert rotate["form"] == "004c8000/ffff8000"
+    assert (rotate["mismatches"], rotate["passed"]) == (0, True)
+    assert all(row["states"] == 64 for row in rotate["rows"] if row["occurs"])
+
+
+def test_json_alone_on_standard_output() -> None:
+    binary = str(BINARIES / "loongarch64" / "looped.so")
+    done = run("--binary", binary, "--states", "16", "--json", "-")
+    assert json.loads(done.output)["format"] == 1
+
+
+def test_without_qemu_nothing_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    emulator.available.cache_clear()
+    try:
+        done = run("--binary", str(BINARIES / "powerpc64le" / "looped.so"))
+    finally:
+        emulator.available.cache_clear()
+    assert done.return_value == 3
+    assert "QEMU is missing" in done.output
+    assert "sudo apt-get install qemu-user" in done.output
+    assert " same" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--arch", "m68k"), "no architecture 'm68k'"),
+        (("--binary", "/nowhere/x.so"), "No such file|no such file"),
+        (
+            ("--arch", "powerpc64le", "--binary", str(BINARIES / "loongarch64" / "looped.so")),
+            "no function of this architecture",
+        ),
+    ],
+)
+def test_bad_input_is_one_line(arguments: tuple[str, ...], message: str) -> None:
+    done = run(*arguments)
+    assert isinstance(done.exception, (InputError, typer.BadParameter))
+    assert any(part in str(done.exception) for part in message.split("|"))
+    assert "\n" not in str(done.exception)
+
+
+def test_a_difference_is_shown_with_its_first_state(capsys: pytest.CaptureFixture[str]) -> None:
+    from rich.console import Console
+
+    from tests.validate.readings import stock
+    from verify.validate.report import print_validation, to_json
+
+    validation = validate(target_of("loongarch64", 0x004CB084), 32, lifter=stock)
+    print_validation(Console(width=120), validation)
+    output = capsys.readouterr().out
+    assert "DIFFERS" in output
+    assert "states differ; the first in a0: QEMU 0x" in output
+    (form,) = (
+        form
+        for form in json.loads(to_json([validation]))["architectures"][0]["forms"]
+        if form["mnemonics"] == ["rotri.w"]
+    )
+    first = next(row["first"] for row in form["rows"] if row["first"])
+    assert first["expected"] != first["got"]
+    assert len(first["registers"]) > 32

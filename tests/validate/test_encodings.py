@@ -1,0 +1,92 @@
+"""A form is one operation: its mask covers operands, and nothing that chooses another operation."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verify.validate.encodings import Form, encoding_of
+from verify.validate.operands import vary
+
+WORDS = st.integers(0, 2**32 - 1)
+ARCHES = ("loongarch64", "powerpc64le")
+
+# Two encodings of one form: architecture, words.
+SAME = [
+    ("loongarch64", 0x00109486, 0x00108000),  # add.d
+    ("loongarch64", 0x004CB084, 0x004C8000),  # rotri.w
+    ("loongarch64", 0x0041FC84, 0x00410000),  # slli.d, amounts 63 and 0
+    ("loongarch64", 0x02BFFC84, 0x02800000),  # addi.w
+    ("loongarch64", 0x28BFFC84, 0x28800000),  # ld.w
+    ("loongarch64", 0x47FFFC9F, 0x44000000),  # bnez
+    ("loongarch64", 0x53FFFFFF, 0x50000000),  # b
+    ("loongarch64", 0x15FFFFE4, 0x14000000),  # lu12i.w
+    ("powerpc64le", 0x7FFFFA14, 0x7C000214),  # add
+    ("powerpc64le", 0x57FFFFFE, 0x54000000),  # rlwinm
+    ("powerpc64le", 0x7BFFFFEE, 0x7800000C),  # rldimi, with and without the sixth bit of the amount
+    ("powerpc64le", 0x4082FFF0, 0x40800000),  # bc 4
+    ("powerpc64le", 0xFBFFFFF8, 0xF8000000),  # std
+    ("powerpc64le", 0x7FFFFE76, 0x7C000674),  # sradi
+]
+# Encodings of different operations that differ in few bits.
+DIFFERENT = [
+    ("loongarch64", 0x00108000, 0x00100000),  # add.d, add.w
+    ("loongarch64", 0x00408000, 0x00410000),  # slli.w, slli.d
+    ("loongarch64", 0x00600000, 0x00608000),  # bstrins.w, bstrpick.w
+    ("loongarch64", 0x28800000, 0x2A800000),  # ld.w, ld.wu
+    ("loongarch64", 0x48000000, 0x48000100),  # bceqz, bcnez
+    ("powerpc64le", 0x7C000214, 0x7C000614),  # add, addo
+    ("powerpc64le", 0x7C000214, 0x7C000215),  # add, add.
+    ("powerpc64le", 0x54000000, 0x54000001),  # rlwinm, rlwinm.
+    ("powerpc64le", 0x78000000, 0x78000004),  # rldicl, rldicr
+    ("powerpc64le", 0x78000010, 0x78000012),  # rldcl, rldcr
+    ("powerpc64le", 0x2C000000, 0x2C200000),  # cmpwi, cmpdi
+    ("powerpc64le", 0x40800000, 0x41800000),  # bc 4, bc 12
+    ("powerpc64le", 0x48000000, 0x48000001),  # b, bl
+    ("powerpc64le", 0xF8000000, 0xF8000001),  # std, stdu
+    ("powerpc64le", 0xE8000000, 0xE8000002),  # ld, lwa
+    ("powerpc64le", 0x7C0903A6, 0x7C0803A6),  # mtctr, mtlr
+    ("powerpc64le", 0x4E800020, 0x4E800420),  # blr, bctr
+]
+
+
+@pytest.mark.parametrize(("arch", "one", "other"), SAME)
+def test_operands_do_not_make_a_form(arch: str, one: int, other: int) -> None:
+    assert encoding_of(arch).form(one) == encoding_of(arch).form(other)
+
+
+@pytest.mark.parametrize(("arch", "one", "other"), DIFFERENT)
+def test_operations_have_forms_of_their_own(arch: str, one: int, other: int) -> None:
+    assert encoding_of(arch).form(one) != encoding_of(arch).form(other)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@given(word=WORDS)
+def test_a_form_has_the_word_and_is_read_back(arch: str, word: int) -> None:
+    form = encoding_of(arch).form(word)
+    assert word & form.mask == form.opcode
+    assert Form.parse(str(form)) == form
+    assert encoding_of(arch).form(form.opcode).mask & ~form.mask == 0
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@given(word=WORDS, seed=st.integers())
+def test_variations_keep_the_form(arch: str, word: int, seed: int) -> None:
+    encoding = encoding_of(arch)
+    form = encoding.form(word)
+    varied = vary(encoding.format(word), form, random.Random(seed))
+    assert varied & form.mask == form.opcode
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_word_of_no_known_format_is_a_form_of_its_own(arch: str) -> None:
+    word = {"loongarch64": 0xFFFFFFFE, "powerpc64le": 0x00000001}[arch]
+    assert encoding_of(arch).form(word) == Form(0xFFFFFFFF, word)
+
+
+def test_unknown_architecture() -> None:
+    with pytest.raises(KeyError):
+        encoding_of("m68k")

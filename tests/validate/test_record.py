@@ -1,0 +1,76 @@
+"""The record vouches for exactly what was compared with the present semantics."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.validate.readings import ADDRESS, own_target, stock, target_of
+from verify.arch import ARCHITECTURES, by_name
+from verify.validate.campaign import validate
+from verify.validate.record import LEAST_STATES, load, save, semantics_version, unchecked_forms
+
+BINARIES = ("looped.so", "looped.stripped.so", "unrolled.so", "unrolled.stripped.so")
+ARCHES = ("loongarch64", "powerpc64le")
+ROTATE = 0x004CB084
+
+
+def addresses(words: int) -> range:
+    return range(ADDRESS, ADDRESS + 4 * words, 4)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_the_record_is_of_the_present_semantics(arch: str) -> None:
+    assert load()[arch].semantics == semantics_version(by_name(arch)), (
+        "the semantics have changed: run `make validation-record`"
+    )
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("name", BINARIES)
+def test_our_own_binaries_are_in_the_record(arch: str, name: str) -> None:
+    target = own_target(f"{arch}/{name}")
+    function = target.function
+    instructions = range(function.address, function.address + function.size, 4)
+    start = time.perf_counter()
+    assert unchecked_forms(target, instructions) == ()
+    assert time.perf_counter() - start < 0.2
+
+
+def test_a_form_that_was_not_compared_is_named() -> None:
+    # amadd.w is in no binary.
+    target = target_of("loongarch64", 0x38610000, ROTATE, 0x38610485)
+    assert unchecked_forms(target, (ADDRESS, ADDRESS + 8)) == ("38610000/ffff8000 at 0x1000",)
+
+
+def test_an_address_outside_the_image_is_named() -> None:
+    (reason,) = unchecked_forms(target_of("loongarch64"), (0x5000,))
+    assert "0x5000" in reason
+
+
+def test_other_semantics_are_not_vouched_for(tmp_path: Path) -> None:
+    target = target_of("loongarch64", ROTATE)
+    validation = validate(target, LEAST_STATES)
+    path = tmp_path / "record.json"
+    save([validation], path)
+    assert unchecked_forms(target, addresses(2), path=path) == ()
+    save([replace(validation, semantics="0" * 64)], path)
+    assert len(unchecked_forms(target, addresses(2), path=path)) == 2
+
+
+def test_only_what_passed_with_enough_states_is_recorded(tmp_path: Path) -> None:
+    target = target_of("loongarch64", ROTATE)
+    path = tmp_path / "record.json"
+    save([validate(target, LEAST_STATES, lifter=stock)], path)
+    names = [name for names in load(path)["loongarch64"].forms.values() for name in names]
+    assert names == ["ret"]
+    save([validate(target, LEAST_STATES // 2)], path)
+    assert load(path)["loongarch64"].forms == {}
+
+
+def test_the_version_depends_on_the_architecture() -> None:
+    versions = {semantics_version(architecture) for architecture in ARCHITECTURES}
+    assert len(versions) == len(ARCHITECTURES)
