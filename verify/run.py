@@ -14,6 +14,7 @@ from verify.lift.select import engine_for
 from verify.options import Options
 from verify.qemu import QemuError, available
 from verify.target import Target
+from verify.validate import unchecked_forms
 from verify.verdict import (
     Caveat,
     Check,
@@ -47,12 +48,8 @@ class Progress:
 
 Report = Callable[[Progress], None]
 
-_CAVEATS = (
-    Caveat.LIFTER_UNCHECKED,
-    Caveat.REGIONS_DISJOINT,
-    Caveat.SOLVER_TRUSTED,
-    Caveat.CODE_UNPATCHED,
-)
+_CAVEATS = (Caveat.REGIONS_DISJOINT, Caveat.SOLVER_TRUSTED, Caveat.CODE_UNPATCHED)
+"""Those that every verdict rests on."""
 
 
 @dataclass
@@ -98,9 +95,9 @@ def prove(target: Target, options: Options, progress: Report = lambda _: None) -
         _stack_writes(segments, options),
         _discipline(segments, judged),
         _residues(segments, options),
-        _findings(segments),
+        _findings(target, segments),
         loop_summaries(segments) if segments is not None else (),
-        _CAVEATS,
+        _caveats(target, segments),
         tool_versions(target, judged),
         time.perf_counter() - start,
     )
@@ -270,10 +267,25 @@ def _residues(segments: Segments | None, options: Options) -> tuple[Residue, ...
     return residues(segments) if segments is not None and "secrecy" in options.properties else ()
 
 
-def _findings(segments: Segments | None) -> tuple[str, ...]:
+def _findings(target: Target, segments: Segments | None) -> tuple[str, ...]:
     from verify.properties.alignment import findings
 
-    return findings(segments) if segments is not None else ()
+    if segments is None:
+        return ()
+    unchecked = _unchecked(target, segments)
+    named = (f"not compared with QEMU: {', '.join(unchecked)}",) if unchecked else ()
+    return (*findings(segments), *named)
+
+
+def _unchecked(target: Target, segments: Segments) -> tuple[str, ...]:
+    """The instruction forms of the function that were not compared with QEMU."""
+    blocks = segments.flow.blocks.values()
+    return unchecked_forms(target, sorted({a for block in blocks for a in block.instructions}))
+
+
+def _caveats(target: Target, segments: Segments | None) -> tuple[Caveat, ...]:
+    checked = segments is not None and not _unchecked(target, segments)
+    return _CAVEATS if checked else (Caveat.LIFTER_UNCHECKED, *_CAVEATS)
 
 
 def _discipline(segments: Segments | None, judged: Sequence[_Judged]) -> str:
