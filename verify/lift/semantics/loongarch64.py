@@ -140,17 +140,17 @@ def _by(amount: int, width: int) -> Any:
 _TABLE: dict[str, tuple[Meaning, str]] = {
     "rotr.w": (
         _register(lambda a, b: _word(_rotate_right(a[31:0], b[31:0]))),
-        "2.2.2.3",
+        "2.2.2.1",
     ),
     "rotr.d": (_register(_rotate_right), "2.2.2.3"),
     "rotri.w": (
         _immediate(lambda a, n: _word(claripy.RotateRight(a[31:0], _by(n, 32))), 5),
-        "2.2.2.4",
+        "2.2.2.2",
     ),
     "rotri.d": (_immediate(lambda a, n: claripy.RotateRight(a, _by(n, 64)), 6), "2.2.2.4"),
-    "slli.d": (_immediate(lambda a, n: a << n, 6), "2.2.2.2"),
-    "srli.d": (_immediate(lambda a, n: claripy.LShR(a, _by(n, 64)), 6), "2.2.2.2"),
-    "srai.d": (_immediate(lambda a, n: a >> n, 6), "2.2.2.2"),
+    "slli.d": (_immediate(lambda a, n: a << n, 6), "2.2.2.4"),
+    "srli.d": (_immediate(lambda a, n: claripy.LShR(a, _by(n, 64)), 6), "2.2.2.4"),
+    "srai.d": (_immediate(lambda a, n: a >> n, 6), "2.2.2.4"),
     "bstrins.w": (_insert(5), "2.2.3.8"),
     "bstrins.d": (_insert(6), "2.2.3.8"),
     "bytepick.w": (_pick_bytes(4), "2.2.3.3"),
