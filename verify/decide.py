@@ -1,6 +1,6 @@
 """Whether a set of terms can hold at once: the one door to the solver.
 
-Each query goes to a fresh solver in a fresh context, so that no query can depend on another;
+Each query goes to a fresh, non-incremental solver, so that no assertion of another can reach it;
 its budget is counted in the solver's own resource units, so that it does not depend on the
 machine.
 """
@@ -8,10 +8,12 @@ machine.
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import islice
+from typing import Any
 
 from verify.terms import Term, conjunction, evaluate, negate, postorder, to_z3, variables
 
@@ -19,6 +21,7 @@ DEFAULT_BUDGET = 2_000_000
 """Z3 resource units (`rlimit`) for one query."""
 _SAMPLES = 3
 _DEEP = 400
+_CONTEXT_QUERIES = 64
 
 
 class Answer(Enum):
@@ -52,7 +55,7 @@ def check(
         return Decision(Answer.SAT if formula.value else Answer.UNSAT)
     if (lucky := _sampled(formula)) is not None:
         return Decision(Answer.SAT, lucky)
-    context = z3.Context()
+    context = _context()
     solver = z3.SolverFor("QF_BV", ctx=context)
     solver.set("rlimit", budget)
     if timeout is not None:
@@ -70,6 +73,20 @@ def check(
         value = model.eval(expression, model_completion=True)
         values[term] = int(z3.is_true(value)) if not term.width else value.as_long()
     return Decision(Answer.SAT, values)
+
+
+_local = threading.local()
+
+
+def _context() -> Any:
+    """The Z3 context of this thread, replaced before it grows old: making one takes longer than
+    most queries."""
+    import z3
+
+    if getattr(_local, "queries", _CONTEXT_QUERIES) >= _CONTEXT_QUERIES:
+        _local.context, _local.queries = z3.Context(), 0
+    _local.queries += 1
+    return _local.context
 
 
 def _sampled(formula: Term, fixed: Mapping[Term, int] | None = None) -> dict[Term, int] | None:

@@ -149,14 +149,22 @@ def _blocks_of(segment: Segment) -> int:
     return 1 if segment.end == "loop" or _dst_writes(segment) else 0
 
 
-def _segment(segments: Segments, segment: Segment, known: dict[object, Obligation]) -> Stated:
+def _segment(
+    segments: Segments,
+    segment: Segment,
+    known: dict[object, Obligation],
+    done: set[tuple[Term, ...]],
+) -> Stated:
     if segment.end == "never" or (segment.begin == "entry" and segment.end == "loop"):
         return Stated((_window(segments, segment),))
     blocks = _blocks_of(segment)
     found = [_window(segments, segment), _in_place(segment, blocks)]
     if segment.end == "exit":
         found.append(_passes(segments, segment, blocks))
-    if blocks:
+    words = (*written_words(segments, segment), segment.block_count) if blocks else ()
+    if words and words not in done:
+        # Paths that part after the block is written have the same words.
+        done.add(words)
         origin = _origins(segment)
         for pair in _words(segments, segment):
             key = (pair.kind, shape(pair.formula))
@@ -188,7 +196,8 @@ _CLAIM = {
 def state(segments: Segments) -> Stated:
     """The obligations of `output`, see the module."""
     known: dict[object, Obligation] = {}
-    parts = [_segment(segments, segment, known) for segment in segments]
+    done: set[tuple[Term, ...]] = set()
+    parts = [_segment(segments, segment, known, done) for segment in segments]
     words = Stated(tuple(known.values()), unknown_memory(segments))
     return merged([*parts, words])
 

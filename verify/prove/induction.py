@@ -53,6 +53,8 @@ FRESH = "loop_"
 """Prefix of the variables that stand for what is not known at the loop's head."""
 _MAX_REFINEMENTS = 12
 _CHUNK = 32
+_TURNING_POINTS = (0x7FFF_FFFF, 0xFFFF_FFFF, 0x7FFF_FFFF_FFFF_FFFF, 0xFFFF_FFFF_FFFF_FFFF)
+"""Counters whose successor changes the sign or carries, in either word."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +102,12 @@ class Loop:
 
 @dataclass(frozen=True)
 class _Guess:
+    """The block loop, its first two arrivals, and whether it is left in the head's own block."""
+
     loop: NaturalLoop
     first: Machine
     second: Machine
+    tested_at_head: bool
 
 
 def _locations(machine: Machine) -> Iterator[tuple[Location, Any]]:
@@ -182,7 +187,7 @@ def guess(
                     inside = next((m for m in live if m.pc in loop.blocks), None)
                     second = inside and _arrive(engine, flow, inside, loop)
                     if second:
-                        return _Guess(loop, first[loop.head], second)
+                        return _Guess(loop, first[loop.head], second, block == loop.head)
         pending.extend(m for m in live if m.pc != block or len(successors) == 1)
     return None
 
@@ -205,7 +210,7 @@ def _samples(terms: list[Term], count: Term) -> list[dict[Term, int]]:
     generator = random.Random(0x6368616368613230)
     free = [term for term in postorder([*terms, count]) if term.op == "var"]
     samples = []
-    for value in (None, 0x7FFF_FFFF, 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF_FFFF, None):
+    for value in (None, *_TURNING_POINTS):
         sample = {term: generator.getrandbits(max(term.width, 1)) for term in free}
         if value is not None:
             sample[count] = value
@@ -311,10 +316,24 @@ def _unknown(location: Location, low: int, width: int) -> Term:
 def _parts(want: Term, have: Term) -> Iterator[tuple[Term, Term]]:
     """The pieces of two equally wide terms that must agree: all but the unknown ones."""
     position = want.width
-    for part in want.args if want.op == "concat" else (want,):
+    for part in _pieces(want):
         position -= part.width
-        if not (part.op == "var" and part.name.startswith(FRESH)):
+        whole = part.args[0] if part.op == "extract" else part
+        if not (whole.op == "var" and whole.name.startswith(FRESH)):
             yield part, extract(have, position + part.width - 1, position)
+
+
+def _pieces(term: Term) -> Iterator[Term]:
+    """What a term is put together from, the most significant first."""
+    match term.op:
+        case "concat":
+            for arg in term.args:
+                yield from _pieces(arg)
+        case "zero_extend":
+            yield const(0, term.amount)
+            yield from _pieces(term.args[0])
+        case _:
+            yield term
 
 
 def _claim(want: Term, have: Term) -> Term:
@@ -362,17 +381,22 @@ def close_loop(
         raise Unsupported(head, "the block loop is never reached")
     invariants = {invariant.location: invariant for invariant in _Templates(guessed, names)}
     definition = equal(names.block_count, add(names.count, names.counter_index))
-    bound = unsigned_less
+    bound = unsigned_less_equal if guessed.tested_at_head else unsigned_less
+    start = _at_head(arrivals[0].machine, head, invariants)
+    body: Exploration | None = None
     for _ in range(_MAX_REFINEMENTS):
         assumptions = (bound(names.index, names.nblocks), definition, *contract)
-        start = _at_head(arrivals[0].machine, head, invariants)
-        body = explore(engine, flow, start.copy(), (head,), assumptions)
+        if body is None:
+            body = explore(engine, flow, start.copy(), (head,), assumptions)
         loop = Loop(head, guessed.loop, tuple(invariants.values()), assumptions, body, start)
         bounded = _bound_obligations(loop, names, bound, contract)
         if not all(_holds(obligation) for obligation in bounded):
             if bound is unsigned_less_equal:
                 raise Unsupported(head, "no bound on the number of passes through the loop")
             bound = unsigned_less_equal
+            if body.excluded:
+                # What the stronger bound excluded, the weaker one may not.
+                body = None
             continue
         failed, kept = _preserved(loop, names, arrivals, contract)
         if not failed:
@@ -380,6 +404,7 @@ def close_loop(
         for location in failed:
             old = invariants.get(location)
             invariants[location] = _weaker(location, old, names.block_count)
+        start, body = _at_head(arrivals[0].machine, head, invariants), None
     raise Unsupported(head, "no invariant of the block loop was found")
 
 

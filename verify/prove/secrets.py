@@ -8,16 +8,18 @@ something secret there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from verify.prove.explore import Path
 from verify.prove.induction import FRESH, Invariant, Location, Loop, read
 from verify.prove.segments import Segments
-from verify.terms import TRUE, Term, equal, extract, substitute, var, variables
+from verify.terms import TRUE, Term, equal, extract, postorder, substitute, var, variables
 
 _UNKNOWN = ("load@", "dst")
 """Prefixes of the variables for contents that the contract does not declare public."""
 
 
+@lru_cache(maxsize=2)
 def secret_variables(segments: Segments) -> frozenset[Term]:
     """The key words, and the variables of the loop's head whose locations can hold a secret."""
     key = frozenset(segments.names.key)
@@ -31,29 +33,39 @@ def _dirty_at_head(segments: Segments, key: frozenset[Term]) -> frozenset[Term]:
     if loop is None:
         return frozenset()
     arrivals = [path for path in segments.entry.paths if path.end == "cut"]
-    incoming = _incoming(loop, [*arrivals, *loop.arrivals])
+    arriving = _arriving(loop, [*arrivals, *loop.arrivals])
     dirty: frozenset[Term] = frozenset()
     while True:
         secret = key | dirty
+        tainted = _tainted((value for values in arriving.values() for value in values), secret)
         found = frozenset(
             unknown
-            for unknown, inside in incoming.items()
-            if any(is_secret(v, secret) for v in inside)
+            for unknown, values in arriving.items()
+            if any(value in tainted for value in values)
         )
         if found <= dirty:
             return dirty
         dirty |= found
 
 
-def _incoming(loop: Loop, arrivals: Iterable[Path]) -> Mapping[Term, frozenset[Term]]:
-    """For each variable of the loop's head, the variables of what the arrivals put there."""
-    paths = list(arrivals)
-    found: dict[Term, frozenset[Term]] = {}
-    for invariant in loop.invariants:
-        for unknown, high, low in _unknown_parts(invariant):
-            values = [extract(_arrived(path, invariant.location), high, low) for path in paths]
-            found[unknown] = variables(values)
+def _tainted(roots: Iterable[Term], secret: frozenset[Term]) -> set[Term]:
+    """All terms below the roots that contain a variable that may hold a secret."""
+    found: set[Term] = set()
+    for term in postorder(roots):
+        inside = is_secret(term, secret) if term.op == "var" else not found.isdisjoint(term.args)
+        if inside:
+            found.add(term)
     return found
+
+
+def _arriving(loop: Loop, arrivals: Iterable[Path]) -> Mapping[Term, list[Term]]:
+    """For each variable of the loop's head, what the arrivals put there."""
+    paths = list(arrivals)
+    return {
+        unknown: [extract(_arrived(path, invariant.location), high, low) for path in paths]
+        for invariant in loop.invariants
+        for unknown, high, low in _unknown_parts(invariant)
+    }
 
 
 def _arrived(path: Path, location: Location) -> Term:

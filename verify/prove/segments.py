@@ -49,7 +49,7 @@ class Segment:
         return f"{self.begin} to {self.end}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Segments:
     """The whole function, cut at the head of its block loop.
 
