@@ -7,8 +7,10 @@ SHELL := /bin/sh
 BINARIES ?= $(sort $(filter-out binaries/faults/%,$(wildcard binaries/*/*.so)))
 KERNELS ?= kernels
 PYTEST_ARGS ?=
+# More files whose instructions validation-record compares, kernels for example.
+VALIDATE ?=
 
-.PHONY: help setup setup-qemu prove test test-long lint format bench readme binaries lock \
+.PHONY: help setup setup-qemu prove test test-long lint format bench readme binaries lock validation-record \
 	fetch-kernels prove-kernels clean
 
 help: ## Print this list
@@ -48,6 +50,9 @@ fetch-kernels: setup ## Download the kernels that Debian ships now into kernels
 
 prove-kernels: setup ## Prove what fetch-kernels downloaded
 	$(VENV)/vdso-verify prove --json $(KERNELS)/verdicts.json $(KERNELS)/*.deb
+
+validation-record: setup setup-qemu ## Compare instruction forms with QEMU and write the record
+	$(VENV)/vdso-verify validate-lifter --record $(foreach file,$(BINARIES) $(VALIDATE),--binary $(file))
 
 lock: setup ## Resolve the dependencies anew into requirements.lock
 	scripts/lock --upgrade

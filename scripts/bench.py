@@ -34,7 +34,9 @@ NAIVE = {
     "wrong rotation": "binaries/faults/loongarch64/wrong-rotation.so",
 }
 NAIVE_SECONDS = 200
-ONE_LIMIT, FOUR_LIMIT, ANSWER_LIMIT, MEMORY_LIMIT = 1.6, 2.2, 0.5, 400
+FIVE = ("output", "counter", "footprint", "stack", "abi")
+"""The properties of the function's result; those of what it leaves behind come on top."""
+ONE_LIMIT, FOUR_LIMIT, ALL_LIMIT, ANSWER_LIMIT, MEMORY_LIMIT = 1.6, 2.2, 1.25, 0.5, 400
 
 
 @dataclass
@@ -89,6 +91,10 @@ def bench(runs: int) -> list[Series]:
     ones = [Series(f"`prove {name}`", "T", ONE_LIMIT) for name in BINARIES]
     four = Series("`prove` on these four in one process", "T", FOUR_LIMIT)
     memory = Series("peak memory of that", "MB", MEMORY_LIMIT)
+    extra = Series(
+        f"`prove {BINARIES[0]}` against the same with {', '.join(FIVE)} alone", "", ALL_LIMIT
+    )
+    five = [option for name in FIVE for option in ("--property", name)]
     answers = [
         (Series(f"`{' '.join(arguments)}`", "s", ANSWER_LIMIT), [arguments])
         for arguments in (["--help"], ["inspect", "--help"])
@@ -108,13 +114,16 @@ def bench(runs: int) -> list[Series]:
             for name, series in zip(BINARIES, ones, strict=True):
                 seconds, _ = measure([*COMMAND, "prove", name], [0])
                 series.values.append(seconds / angr)
+            every, _ = measure([*COMMAND, "prove", BINARIES[0]], [0])
+            some, _ = measure([*COMMAND, "prove", *five, BINARIES[0]], [0])
+            extra.values.append(every / some)
             seconds, peak = measure([*COMMAND, "prove", *BINARIES], [0])
             four.values.append(seconds / angr)
             memory.values.append(peak)
             for series, lines in answers:
                 taken = [measure([*COMMAND, *line], [0, 2], scratch)[0] for line in lines]
                 series.values.append(max(taken))
-    return [base, *ones, four, memory, *(series for series, _ in answers)]
+    return [base, *ones, four, memory, extra, *(series for series, _ in answers)]
 
 
 def naive(file: str) -> str:

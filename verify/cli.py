@@ -28,6 +28,7 @@ from verify.report.console import console_for, prepare_streams
 from verify.report.display import Display, complain
 from verify.report.download import download_bar
 from verify.resultjson import Failed, Failure, Outcome, dumps, inspections_to_json, to_json
+from verify.validate.command import register as register_validate_lifter
 
 PROGRAM = "vdso-verify"
 EXIT_INPUT = 2
@@ -45,6 +46,7 @@ class Settings:
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 fetch_app = typer.Typer(help="Download kernels of a distribution.", rich_markup_mode=None)
 app.add_typer(fetch_app, name="fetch")
+register_validate_lifter(app)
 
 _FILE = typer.Argument(
     metavar="FILE",

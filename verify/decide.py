@@ -65,6 +65,9 @@ def check(
     if answer == z3.unsat:
         return Decision(Answer.UNSAT)
     if answer == z3.unknown:
+        if "interrupted" in solver.reason_unknown():
+            # Z3 takes the signal of a Ctrl-C for itself.
+            raise KeyboardInterrupt
         return Decision(Answer.UNKNOWN, reason=solver.reason_unknown())
     model = solver.model()
     free = list(variables([formula]))

@@ -251,7 +251,7 @@ def _counterexample(segments: Segments | None, target: Target, one: _Judged) -> 
         breach.actual,
         address,
         text,
-        f"QEMU {available(target.architecture.name) or ''}".strip(),
+        available(target.architecture.name) or "",
     )
 
 
