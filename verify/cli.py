@@ -46,7 +46,6 @@ class Settings:
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 fetch_app = typer.Typer(help="Download kernels of a distribution.", rich_markup_mode=None)
 app.add_typer(fetch_app, name="fetch")
-register_validate_lifter(app)
 
 _FILE = typer.Argument(
     metavar="FILE",
@@ -246,6 +245,9 @@ def fetch_debian(
 @fetch_app.callback()
 def fetch_root() -> None:
     """Make `debian` the name of a command, not only one among none."""
+
+
+register_validate_lifter(app)
 
 
 def _write_outcome(json: str | None, outcome: Outcome) -> int:
