@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = {
     "proof": "prove binaries/loongarch64/looped.so",
     "refutation": "prove --property output binaries/faults/powerpc64le/wrong-rotation.so",
+    "residue": "prove --property secrecy binaries/faults/loongarch64/few-bits-left.so",
 }
 
 

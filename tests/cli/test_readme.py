@@ -35,9 +35,10 @@ def test_sample(
     assert normalised(re.sub(r"(?m)^    ", "", shown)) == normalised(printed)
 
 
-def test_there_are_samples_of_a_proof_and_of_a_refutation() -> None:
-    assert len(SAMPLES) == 2
+def test_there_are_samples_of_a_proof_a_refutation_and_a_residue() -> None:
+    assert len(SAMPLES) == 3
     assert "REFUTED" in SAMPLES[1][1]
+    assert "key-dependent" in SAMPLES[2][1]
 
 
 def test_every_file_it_names_is_there() -> None:
