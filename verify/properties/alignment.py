@@ -30,7 +30,7 @@ def findings(segments: Segments) -> tuple[str, ...]:
         if size > at:
             short[kind, region, size, at] += 1
     return tuple(
-        f"alignment: {count} {kind}{'s' if count > 1 else ''} of {size} bytes at {region}, which is "
-        f"aligned to {at} there"
+        f"alignment: {count} {kind}{'s' if count > 1 else ''} of {size} bytes at {region}, which "
+        f"is aligned to {at} there"
         for (kind, region, size, at), count in sorted(short.items())
     )

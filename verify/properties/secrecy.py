@@ -12,7 +12,7 @@ from verify.lift.memory import STACK, Access
 from verify.properties.abi import entry_value
 from verify.properties.model import Property, Stated, unknown_memory
 from verify.properties.stack import describe
-from verify.prove.induction import FRESH
+from verify.prove.invariants import FRESH
 from verify.prove.leak import leak
 from verify.prove.obligation import Obligation, RegisterProbe, StackWriteProbe
 from verify.prove.secrets import independent, secret_variables, secrets_in

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from verify.prove.explore import Path
-from verify.prove.induction import FRESH, Invariant, Location, Loop, read
+from verify.prove.induction import Loop
+from verify.prove.invariants import FRESH, Invariant, Location, read
 from verify.prove.segments import Segments
 from verify.terms import TRUE, Term, equal, extract, postorder, substitute, var, variables
 
