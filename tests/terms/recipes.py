@@ -124,18 +124,26 @@ def _choice(draw: st.DrawFn, width: int, depth: int) -> Both:
 def _slice(draw: st.DrawFn, width: int, depth: int) -> Both:
     whole = draw(st.integers(width, width + 40))
     low = draw(st.integers(0, whole - width))
-    a = draw(bit_vectors(whole, depth))
+    # Constructors look into what is sliced, so that is often a slice or put together itself.
+    makers = [bit_vectors]
+    if depth:
+        makers += [_slice] + ([_joined, _extended] if whole > 1 else [])
+    a: Both = draw(st.sampled_from(makers).flatmap(lambda maker: maker(whole, max(depth - 1, 0))))
     return Both(extract(a.term, low + width - 1, low), z3.Extract(low + width - 1, low, a.z3))
 
 
 @st.composite
 def _joined(draw: st.DrawFn, width: int, depth: int) -> Both:
     if draw(st.booleans()):
-        # Neighbours of one whole, which grow together again.
+        # Two slices of one whole, which grow together if they are neighbours.
         whole = draw(bit_vectors(width, depth))
         cut = draw(st.integers(1, width - 1))
-        upper, lower = extract(whole.term, width - 1, cut), extract(whole.term, cut - 1, 0)
-        return Both(concat(upper, lower), whole.z3)
+        gap = draw(st.sampled_from([0, 0, 1]))
+        low = max(cut - gap, 1)
+        upper, lower = extract(whole.term, width - 1, cut), extract(whole.term, low - 1, 0)
+        upper_z3, lower_z3 = z3.Extract(width - 1, cut, whole.z3), z3.Extract(low - 1, 0, whole.z3)
+        filled = zero_extend(concat(upper, lower), cut - low)
+        return Both(filled, z3.ZeroExt(cut - low, z3.Concat(upper_z3, lower_z3)))
     cuts = draw(st.sets(st.integers(1, width - 1), min_size=1, max_size=3))
     edges = [0, *sorted(cuts), width]
     sizes = [high - low for low, high in pairwise(edges)]

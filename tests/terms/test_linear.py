@@ -74,6 +74,9 @@ def test_every_sum_of_multiples_is_found(steps: list[tuple[str, int]]) -> None:
         (add(DST, times(INDEX, 64)), 0, {DST: 1, INDEX: 64}),
         (subtract(times(INDEX, 64), times(INDEX, 64)), 0, {}),
         (binary("bvmul", DST, SP), 0, {binary("bvmul", DST, SP): 1}),
+        (binary("bvshl", DST, number(63)), 0, {DST: -(2**63)}),
+        (binary("bvshl", DST, number(64)), 0, {}),
+        (binary("bvshl", DST, number(2**64 - 1)), 0, {}),
         (binary("bvshl", DST, SP), 0, {binary("bvshl", DST, SP): 1}),
         (
             zero_extend(add(var("w", 32), const(1, 32)), 32),

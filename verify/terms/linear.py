@@ -79,7 +79,8 @@ def linear(term: Term) -> Linear:
             factor = term.args[1].value
             if factor is not None:
                 zero = Linear(term.width, 0)
-                scale = factor if term.op == "bvmul" else 1 << factor
+                # A shift by the width or more leaves nothing.
+                scale = factor if term.op == "bvmul" else 1 << min(factor, term.width)
                 return zero.plus(linear(term.args[0]), scale)
             if term.op == "bvmul" and (factor := term.args[0].value) is not None:
                 return Linear(term.width, 0).plus(linear(term.args[1]), factor)
