@@ -22,8 +22,9 @@ def confirm_residue(
     `others` are the same call with other keys. None if all return with the same value. Raises
     QemuError as `execute` does, KeyError for a register that QEMU does not show.
     """
-    first, *rest = (one for one in execute(target, [inputs, *others]) if one.returned)
-    for other in rest:
+    returned = [one for one in execute(target, [inputs, *others]) if one.returned]
+    for other in returned[1:]:
+        first = returned[0]
         if first.register(register) != other.register(register):
             return Breach(
                 "secrecy",
