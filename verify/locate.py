@@ -191,7 +191,7 @@ class _Locator:
                 if section.executable
             )
             raise self._error(f"{address:#x} is outside the text ({sections})")
-        if address % self._architecture.instruction_bytes:
+        if address % self._architecture.instruction_alignment:
             raise self._error(f"no instruction begins at {address:#x}")
 
     def _check_range(self, target: Target) -> None:

@@ -7,15 +7,13 @@ the branch taken, which address is accessed) is read from the instruction's own 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-from angr import claripy
 
 from verify.lift.cells import Cells
 from verify.lift.convert import Converter
 from verify.lift.machine import Machine
 from verify.lift.memory import RegionMemory
 from verify.prove.segments import Segments
+from verify.prove.setting import unknown_registers
 from verify.terms import Term, evaluate, var, variables
 from verify.witness import Breach, Execution, Inputs, stopped_before
 
@@ -55,17 +53,12 @@ def _text(values: tuple[int, ...]) -> str:
 def _decisive(segments: Segments, instruction: int) -> list[Term]:
     """The branch condition of one instruction, or the addresses that it accesses, in terms of its
     input registers."""
-    layout = segments.engine.layout
-
-    def initial(offset: int, size: int) -> tuple[int, int, Any]:
-        name, start, length = layout.enclosing(offset, size)
-        return start, length, claripy.BVS(f"init_{name}", 8 * length, explicit_name=True)
-
+    layout, converter = segments.engine.layout, Converter()
     little = segments.target.architecture.byte_order == "little"
     machine = Machine(
-        Cells(layout.little, initial),
+        Cells(layout.little, unknown_registers(layout, converter)),
         RegionMemory(little, {}, lambda *_: None, {}),
-        Converter(),
+        converter,
         little,
         instruction,
         layout.constants,

@@ -41,6 +41,7 @@ LOONGARCH64 = Architecture(
     linkage_area=(),
     return_alignment=4,
     instruction_bytes=4,
+    instruction_alignment=4,
     debian="loong64",
     qemu="loongarch64",
     abi="lp64d",

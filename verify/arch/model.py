@@ -34,6 +34,10 @@ class Register:
     bits: tuple[int, int] | None = None
 
 
+ON_STACK = "stack"
+"""The return address of an architecture whose call instruction pushes it."""
+
+
 @dataclass(frozen=True)
 class Lifter:
     """Which of angr's lifters reads the code, and by what name it knows the architecture.
@@ -53,9 +57,12 @@ class Architecture:
     integer arguments. `red_zone` is the number of bytes below the stack pointer that the ABI
     lets a function use without moving it, `stack_alignment` the alignment in bytes of that pointer
     at entry; `linkage_area` are the (offset, size) from the entry
-    stack pointer of the slots in the caller's frame that belong to the callee. `return_alignment`
-    is the alignment in bytes that a return address has. `debian` is the Debian architecture whose
-    kernels contain this code.
+    stack pointer of the slots in the caller's frame that belong to the callee. `return_address` is
+    the register that holds it at entry, or ON_STACK where it lies at the stack pointer and the
+    return takes it away. `return_alignment` is the alignment in bytes that a return address has.
+    `instruction_bytes` is the length of the longest instruction, `instruction_alignment` what the
+    address of every instruction is a multiple of. `debian` is the Debian architecture whose kernels
+    contain this code.
     """
 
     name: str
@@ -73,9 +80,15 @@ class Architecture:
     linkage_area: tuple[tuple[int, int], ...]
     return_alignment: int
     instruction_bytes: int
+    instruction_alignment: int
     debian: str
     qemu: str
     abi: str
+
+    @property
+    def popped_at_return(self) -> int:
+        """How many bytes the stack pointer is above its entry value when the function returns."""
+        return self.bits // 8 if self.return_address == ON_STACK else 0
 
     def register(self, name: str) -> Register:
         """The register of that name; raises KeyError."""

@@ -62,6 +62,7 @@ POWERPC64LE = Architecture(
     linkage_area=((8, 4), (16, 8)),
     return_alignment=4,
     instruction_bytes=4,
+    instruction_alignment=4,
     debian="ppc64el",
     qemu="ppc64le",
     abi="ELFv2",

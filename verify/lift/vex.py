@@ -6,6 +6,7 @@ them registers, memory and exits. Whatever those mixins leave to others raises U
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,13 +15,17 @@ import pyvex
 from angr import claripy
 from angr.engines.vex.claripy.datalayer import ClaripyDataMixin
 from angr.errors import UnsupportedIROpError
+from angr.sim_options import SUPPORT_FLOATING_POINT
 
 from verify.arch import Architecture, Saved
 from verify.lift.engine import Block, CodeReader, Layout, Successor, only_true
+from verify.lift.flags import Flags
 from verify.lift.machine import Machine, Unsupported
+from verify.lift.semantics import Semantics, encoded_for, flags_for, helpers_for
 from verify.lift.semantics.vex import OPERATIONS
 
 _MAX_INSTRUCTIONS = 99
+_WORD_BYTES = 4
 _FLOW = {"Ijk_Boring": "jump", "Ijk_Ret": "jump", "Ijk_Call": "call"}
 
 
@@ -52,8 +57,15 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
             self._guest.register_endness == archinfo.Endness.LE,
             frozenset(names[name][0] for name in hard_wired),
         )
-        self.state = SimpleNamespace(arch=self._guest)
+        # The option under which angr reads operations when a state has none.
+        self.state = SimpleNamespace(arch=self._guest, options=frozenset({SUPPORT_FLOATING_POINT}))
         self._successors: list[Successor] = []
+        self._added = encoded_for(architecture.name)
+        self._helpers = helpers_for(architecture.name)
+        thunk = flags_for(architecture.name)
+        helper = self._perform_vex_expr_CCall
+        self._flags = Flags(thunk, self.layout, helper) if thunk is not None else None
+        self._instruction_pointer: Any = None
 
     @property
     def _machine(self) -> Machine:
@@ -68,16 +80,41 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
             size -= self._guest.instruction_alignment or 1
         if not size:
             raise Unsupported(address, "execution leaves the code of the image")
+        assert data is not None
+        added = self._addition(data)
+        if added is not None:
+            return Block(address, (address,), _WORD_BYTES, added)
         irsb = pyvex.lift(data, address, self._guest, opt_level=0, max_inst=limit)
-        if not irsb.instructions or irsb.jumpkind == "Ijk_NoDecode":
+        # An instruction that VEX does not decode is marked, but none of the block's bytes.
+        decoded = [a for a in irsb.instruction_addresses if a < address + irsb.size]
+        known = next(
+            (n for n, a in enumerate(decoded) if self._addition(data[a - address :])), None
+        )
+        if known is None and irsb.jumpkind != "Ijk_NoDecode":
+            return Block(address, tuple(decoded), irsb.size, irsb)
+        known = len(decoded) if known is None else known
+        if not 0 < known < limit:
             raise Unsupported(address, "VEX does not decode this instruction")
-        return Block(address, tuple(irsb.instruction_addresses), irsb.size, irsb)
+        return self.lift(address, known)
+
+    def _addition(self, data: bytes) -> _Added | None:
+        """The meaning that we give to the instruction at the start of the data, if we do."""
+        word = int.from_bytes(data[:_WORD_BYTES], "little" if self.layout.little else "big")
+        for one in self._added:
+            if len(data) >= _WORD_BYTES and word & one.mask == one.value:
+                return _Added(word, one.semantics)
+        return None
 
     def run(self, block: Block, machine: Machine) -> list[Successor]:
         """Execute a block, see Engine.run."""
         self.state.machine = machine
         self._successors = []
         try:
+            if isinstance(block.form, _Added):
+                machine.begin(block.address)
+                block.form.semantics.run(machine, self.layout, block.form.word)
+                behind = claripy.BVV(block.address + block.size, self._guest.bits)
+                return [Successor(machine, behind, "jump")]
             self.handle_vex_block(block.form)
         except Unsupported:
             raise
@@ -89,6 +126,8 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
     def targets(self, block: Block) -> tuple[int, ...]:
         """The direct successors of a block, see Engine.targets."""
         irsb = block.form
+        if isinstance(irsb, _Added):
+            return (block.address + block.size,)
         found = [
             statement.dst.value
             for _, _, statement in irsb.exit_statements
@@ -109,18 +148,33 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         ]
 
     def _handle_vex_stmt_IMark(self, stmt: Any) -> None:
+        self._settle_flags()
         self._machine.begin(stmt.addr)
+        self._instruction_pointer = claripy.BVV(stmt.addr, self._guest.bits)
+
+    def _settle_flags(self) -> None:
+        if self._flags is not None:
+            self._flags.settle(self._machine)
 
     def _perform_vex_expr_Get(self, offset: Any, ty: str, **kwargs: Any) -> Any:
         if ty.startswith("Ity_F"):
             raise Unsupported(self._machine.instruction, "floating-point register")
         size = pyvex.get_type_size(ty) // 8
+        where = offset.concrete_value
+        if where == self._guest.ip_offset:
+            return self._instruction_pointer
+        if self._flags is not None and where in self._flags:
+            return self._flags.get(self._machine, where)
         value = self._machine.get(offset.concrete_value, max(size, 1))
         return value if size else value[0:0]
 
     def _perform_vex_stmt_Put(self, offset: Any, data: Any, **kwargs: Any) -> None:
         where = offset.concrete_value
         if where == self._guest.ip_offset:
+            self._instruction_pointer = data
+            return
+        if self._flags is not None and where in self._flags:
+            self._flags.put(where, data)
             return
         value = data.raw_to_bv()
         if value.size() < 8:
@@ -146,11 +200,17 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         except UnsupportedIROpError as error:
             raise Unsupported(self._machine.instruction, f"VEX operation {op}") from error
 
+    def _perform_vex_expr_CCall(self, func_name: str, ty: str, args: Any, func: Any = None) -> Any:
+        return super()._perform_vex_expr_CCall(
+            func_name, ty, args, func or self._helpers.get(func_name)
+        )
+
     def _perform_vex_stmt_Exit(self, guard: Any, target: Any, jumpkind: str) -> None:
         taken = guard != 0
         known = only_true(taken)
         if known is False:
             return
+        self._settle_flags()
         kind = _FLOW.get(jumpkind, jumpkind)
         if known is True:
             # Nothing behind a certain exit is executed.
@@ -161,6 +221,7 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         self._machine.assume(claripy.Not(taken))
 
     def _perform_vex_defaultexit(self, expr: Any, jumpkind: str) -> None:
+        self._settle_flags()
         self._successors.append(Successor(self._machine, expr, _FLOW.get(jumpkind, jumpkind)))
 
     def handle_vex_block(self, irsb: Any) -> None:
@@ -183,6 +244,14 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
     _handle_vex_expr_GSPTR = _unsupported
     _handle_vex_expr_VECRET = _unsupported
     _handle_vex_expr_Binder = _unsupported
+
+
+@dataclass(frozen=True)
+class _Added:
+    """An instruction that VEX does not read, and its meaning."""
+
+    word: int
+    semantics: Semantics
 
 
 class _Leave(Exception):

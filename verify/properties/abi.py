@@ -7,12 +7,12 @@ is never written, not even for a moment.
 
 from __future__ import annotations
 
-from verify.arch import Saved
+from verify.arch import Architecture, Register, Saved
 from verify.properties.model import Property, Stated, merged, unknown_memory
 from verify.prove.obligation import Obligation, RegisterWriteProbe
 from verify.prove.segments import Segment, Segments
 from verify.prove.setting import register_value
-from verify.terms import FALSE, TRUE, Term, equal, extract, var
+from verify.terms import FALSE, TRUE, Term, add, const, equal, extract, linear, var
 
 
 def entry_value(segments: Segments, name: str) -> Term:
@@ -35,16 +35,32 @@ def _restored(segments: Segments, number: int, segment: Segment) -> list[Obligat
     return [
         Obligation(
             f"abi/{register.name}/exit{number}",
-            f"at return {register.name} holds what it held at entry",
+            f"at return {register.name} {_kept(architecture, register)}",
             segment.assumptions,
             equal(
                 register_value(segment.machine, segments.engine, architecture, register.name),
-                entry_value(segments, register.name),
+                _value_at_return(segments, register.name),
             ),
             _writers(segments, segment, register.storage),
         )
         for register in architecture.with_saved(Saved.CALLEE)
     ]
+
+
+def _value_at_return(segments: Segments, name: str) -> Term:
+    """What a preserved register has to hold at return."""
+    architecture = segments.target.architecture
+    value = entry_value(segments, name)
+    if name == architecture.stack_pointer:
+        value = add(value, const(architecture.popped_at_return, value.width))
+    return linear(value).term()
+
+
+def _kept(architecture: Architecture, register: Register) -> str:
+    popped = architecture.popped_at_return
+    if popped and register.name == architecture.stack_pointer:
+        return f"is {popped} more than at entry: the return address is popped"
+    return "holds what it held at entry"
 
 
 def _writers(segments: Segments, segment: Segment, storage: str) -> tuple[int, ...]:
@@ -90,12 +106,23 @@ def _reserved(segments: Segments) -> list[Obligation]:
     return found
 
 
+def _returning(segments: Segments, segment: Segment, register: Register) -> set[int]:
+    """The instruction that takes the return address from the stack, if it is all that it does."""
+    architecture = segments.target.architecture
+    pops = architecture.popped_at_return and register.name == architecture.stack_pointer
+    return {segment.machine.instruction} if pops and segment.end == "exit" else set()
+
+
 def changed_and_restored(segments: Segments) -> str:
     """The callee-saved registers that hold something else for a while, as a signal handler sees."""
     changed = [
         register.name
         for register in segments.target.architecture.with_saved(Saved.CALLEE)
-        if any(_writers(segments, segment, register.storage) for segment in segments)
+        if any(
+            set(_writers(segments, segment, register.storage))
+            - _returning(segments, segment, register)
+            for segment in segments
+        )
     ]
     return f"changes and restores {', '.join(changed)}" if changed else ""
 

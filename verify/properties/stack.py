@@ -15,7 +15,7 @@ from verify.lift.memory import STACK, Access
 from verify.properties.abi import entry_value
 from verify.properties.footprint import own_stack
 from verify.properties.model import Property, Stated, unknown_memory
-from verify.prove.induction import FRESH
+from verify.prove.invariants import FRESH
 from verify.prove.obligation import Obligation, StackWriteProbe
 from verify.prove.secrets import independent, secret_variables, secrets_in
 from verify.prove.segments import Segment, Segments
@@ -165,7 +165,10 @@ def state(segments: Segments) -> Stated:
             old = found.get(obligation.id)
             if old is None or old.formula is TRUE:
                 found[obligation.id] = obligation
-    return Stated(tuple(found.values()), unknown_memory(segments))
+    none = Obligation(
+        "stack/no-writes", "nothing is written relative to the stack pointer", (), TRUE, ()
+    )
+    return Stated(tuple(found.values()) or (none,), unknown_memory(segments))
 
 
 def discipline(segments: Segments) -> str:

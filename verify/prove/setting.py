@@ -10,13 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from angr import claripy
-
 from specs.contract import ARGUMENTS, BLOCK_BYTES, KEY_WORDS, REGIONS
-from verify.arch import Architecture
-from verify.lift.cells import Cells
+from verify.arch import ON_STACK, Architecture
+from verify.lift.cells import Cells, Initial
 from verify.lift.convert import Converter
-from verify.lift.engine import Engine
+from verify.lift.engine import Engine, Layout
 from verify.lift.machine import Machine
 from verify.lift.memory import STACK, RegionMemory
 from verify.target import Target
@@ -94,16 +92,30 @@ def high_word(counter: Term) -> Term:
     return extract(counter, 63, 32)
 
 
+def unknown_registers(layout: Layout, converter: Converter) -> Initial:
+    """What a register file holds of which nothing is known: `init_<register>`, or the bytes of it
+    that are asked for."""
+
+    def initial(offset: int, size: int) -> tuple[int, int, Any]:
+        name, start, length = layout.enclosing(offset, size)
+        low, high = offset, min(offset + size, start + length)
+        first = low - start if layout.little else start + length - high
+        value = var(f"init_{name}", 8 * length)
+        return (
+            low,
+            high - low,
+            converter.leaf(extract(value, 8 * (first + high - low) - 1, 8 * first)),
+        )
+
+    return initial
+
+
 def entry_machine(target: Target, engine: Engine, variables: Variables) -> Machine:
     """The machine at the first instruction of the target."""
     architecture = target.architecture
     converter = Converter()
     layout = engine.layout
     little = architecture.byte_order == "little"
-
-    def initial(offset: int, size: int) -> tuple[int, int, Any]:
-        name, start, length = layout.enclosing(offset, size)
-        return start, length, claripy.BVS(f"init_{name}", 8 * length, explicit_name=True)
 
     bases = {variables.address(region.name): region.name for region in REGIONS}
     bases[variables.address("sp")] = STACK
@@ -115,16 +127,20 @@ def entry_machine(target: Target, engine: Engine, variables: Variables) -> Machi
             (4, converter.leaf(high_word(count))),
         ),
     }
+    values = dict(zip(architecture.arguments, ARGUMENTS, strict=False))
+    values[architecture.stack_pointer] = "sp"
+    if architecture.return_address == ON_STACK:
+        contents[STACK] = ((0, converter.leaf(variables.address("ra"))),)
+    else:
+        values[architecture.return_address] = "ra"
     machine = Machine(
-        Cells(layout.little, initial),
+        Cells(layout.little, unknown_registers(layout, converter)),
         RegionMemory(little, bases, target.code, contents),
         converter,
         little,
         target.function.address,
         layout.constants,
     )
-    values = dict(zip(architecture.arguments, ARGUMENTS, strict=False))
-    values |= {architecture.stack_pointer: "sp", architecture.return_address: "ra"}
     for register, name in values.items():
         offset, _ = layout.registers[architecture.register(register).storage]
         machine.registers.write(offset, converter.leaf(variables.address(name)))
@@ -149,4 +165,5 @@ __all__ = [
     "low_word",
     "negate",
     "register_value",
+    "unknown_registers",
 ]

@@ -32,7 +32,8 @@ EXIT_REASONS = {
 }
 
 
-def _machine(arch: str) -> Machine:
+def machine_of(arch: str) -> Machine:
+    """The registers and the emulator of an architecture; raises QemuError without a runner."""
     if arch not in MACHINES:
         raise QemuError(
             f"no runner for architecture {arch}; there is one for {', '.join(MACHINES)}"
@@ -50,7 +51,7 @@ def available(arch: str) -> str | None:
 
     Raises QemuError for an architecture without a runner.
     """
-    emulator = _emulator(_machine(arch))
+    emulator = _emulator(machine_of(arch))
     if emulator is None:
         return None
     shown = subprocess.run((emulator, "--version"), capture_output=True, text=True, check=False)
@@ -60,7 +61,7 @@ def available(arch: str) -> str | None:
 def install_hint(arch: str) -> str:
     """One line that says how to get the QEMU for `arch`."""
     return (
-        f"{_machine(arch).emulator} was not found: install QEMU's user-mode emulation, "
+        f"{machine_of(arch).emulator} was not found: install QEMU's user-mode emulation, "
         "on Debian and Ubuntu with `sudo apt-get install qemu-user` (it needs Linux)"
     )
 
@@ -85,7 +86,7 @@ def run(
 
     Raises QemuError when QEMU is missing or too old, or the batch cannot be carried out.
     """
-    machine = _machine(arch)
+    machine = machine_of(arch)
     emulator = _emulator(machine)
     if emulator is None:
         raise QemuError(install_hint(arch))

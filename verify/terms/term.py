@@ -1,8 +1,8 @@
 """The term graph: nodes, constructors, traversal and substitution.
 
 Constructors fold constants and remove operators that do nothing (an extract of the whole, an
-extension by no bits, an extract that falls into one part of a concatenation); they rewrite
-nothing else, so that a reader finds in a formula what the code did.
+extension by no bits, an extract that leaves out parts of a concatenation or an extension); they
+rewrite nothing else, so that a reader finds in a formula what the code did.
 """
 
 from __future__ import annotations
@@ -215,12 +215,17 @@ def extract(a: Term, high: int, low: int) -> Term:
         return extract(a.args[0], high + base, low + base)
     if a.op == "concat":
         position = a.width
+        covered = []
         for part in a.args:
             position -= part.width
-            if position <= low and high < position + part.width:
-                return extract(part, high - position, low - position)
+            if position <= high and low < position + part.width:
+                top, bottom = min(high - position, part.width - 1), max(low - position, 0)
+                covered.append(extract(part, top, bottom))
+        return concat(*covered)
     if a.op in ("zero_extend", "sign_extend") and high < a.args[0].width:
         return extract(a.args[0], high, low)
+    if a.op == "zero_extend" and low >= a.args[0].width:
+        return const(0, high - low + 1)
     return _node("extract", high - low + 1, (a,), (high, low))
 
 

@@ -160,7 +160,7 @@ def other_registers(target: Target, inputs: Inputs) -> Inputs:
 def _initial_registers(target: Target, inputs: Inputs, placement: Placement) -> dict[str, int]:
     architecture = target.architecture
     values = generator(f"registers {inputs.seed}")
-    registers = dict.fromkeys(qemu.MACHINES[architecture.name].places, 0)
+    registers = dict.fromkeys(qemu.machine_of(architecture.name).places, 0)
     del registers[PROGRAM_COUNTER]
     for register in abi.observed(architecture, Saved.CALLER, Saved.CALLEE, Saved.RESERVED):
         if register.name not in _STAYS_ZERO:

@@ -41,8 +41,11 @@ _PARTS = {
 
 @cache
 def _fields(name: str) -> dict[str, Field]:
-    """Every register that QEMU shows of the architecture `name`, as the ABI calls it."""
-    places = qemu.MACHINES[name].places
+    """Every register that QEMU shows of the architecture `name`, as the ABI calls it.
+
+    Raises QemuError when there is no runner for it.
+    """
+    places = qemu.machine_of(name).places
     whole = {at: Field(at, 0, (1 << place.bits) - 1) for at, place in places.items()}
     return whole | {at: part for at, part in _PARTS.items() if part.name in places}
 
@@ -94,7 +97,7 @@ def write(architecture: Architecture, registers: dict[str, int], name: str, valu
     Raises ValueError when QEMU cannot set it.
     """
     field = _fields(architecture.name).get(name)
-    if field is None or field.name in qemu.MACHINES[architecture.name].constant:
+    if field is None or field.name in qemu.machine_of(architecture.name).constant:
         raise ValueError(f"QEMU cannot set the register {name} of {architecture.name}")
     rest = registers.get(field.name, 0) & ~(field.mask << field.shift)
     registers[field.name] = rest | (value & field.mask) << field.shift

@@ -16,7 +16,7 @@ from verify.lift.machine import Machine
 class Meaning(Protocol):
     """Executes one instruction, given its encoding."""
 
-    def __call__(self, machine: Machine, layout: Layout, word: int) -> None: ...
+    def __call__(self, machine: Machine, layout: Layout, word: int, /) -> None: ...
 
 
 @dataclass(frozen=True)
