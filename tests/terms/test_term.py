@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 
 import pytest
@@ -85,6 +86,41 @@ def test_equal_terms_are_one_object() -> None:
 )
 def test_nothing_that_does_nothing_is_kept(made: Term, simple: Term) -> None:
     assert made is simple
+
+
+A, B, C = (var(name, width) for name, width in (("a", 5), ("b", 4), ("c", 3)))
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        concat(A, B, C),
+        concat(zero_extend(C, 6), C),
+        zero_extend(concat(A, B), 3),
+        sign_extend(A, 7),
+        extract(concat(A, var("d", 40), C), 44, 33),
+        extract(var("d", 40), 39, 28),
+        concat(extract(A, 4, 2), extract(B, 1, 0), extract(A, 1, 0), A),
+        concat(extract(A, 4, 2), extract(A, 1, 0), B, extract(C, 2, 1), extract(C, 1, 1)),
+    ],
+    ids=repr,
+)
+def test_every_slice_of_what_is_put_together(whole: Term) -> None:
+    generator = random.Random(repr(whole))
+    for _ in range(8):
+        values = {v: generator.getrandbits(v.width) for v in sorted(variables([whole]), key=repr)}
+        value = evaluate([whole], values)[whole]
+        for high in range(whole.width):
+            for low in range(high + 1):
+                part = extract(whole, high, low)
+                assert part.width == high - low + 1
+                expected = (value >> low) & (1 << part.width) - 1
+                assert evaluate([part], values)[part] == expected
+
+
+def test_parts_of_different_wholes_stay_apart() -> None:
+    mixed = concat(extract(X, 31, 16), extract(Y, 15, 0))
+    assert evaluate([mixed], {X: 0x1111_2222, Y: 0x3333_4444})[mixed] == 0x1111_4444
 
 
 @pytest.mark.parametrize(
