@@ -7,14 +7,15 @@ and writes of any size are exact, and what was never written is asked for, not i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from typing import Any
 
 Value = Any
 """A claripy bit-vector."""
 
 Initial = Callable[[int, int], tuple[int, int, Value]]
-"""Given the offset and size in bytes of a hole: start, size and value of a cell that covers at
-least the first byte of the hole and overlaps no written cell."""
+"""Given the offset and size in bytes of a hole: start, size and value of initial contents that
+cover at least the first byte of the hole. Where something was written, that stays."""
 
 
 class Cells:
@@ -44,7 +45,10 @@ class Cells:
     def _part(self, start: int, low: int, high: int) -> Value:
         """Bytes low..high-1 (absolute offsets) of the cell at `start`."""
         size, value = self._cells[start]
-        first, last = low - start, high - start
+        return self._slice(size, value, low - start, high - start)
+
+    def _slice(self, size: int, value: Value, first: int, last: int) -> Value:
+        """Bytes first..last-1 of a value of `size` bytes."""
         if self.little:
             return value[8 * last - 1 : 8 * first]
         return value[8 * (size - first) - 1 : 8 * (size - last)]
@@ -69,12 +73,22 @@ class Cells:
                 hole = position
                 while hole < end and hole not in self._owner:
                     hole += 1
-                start, cell_size, value = self._initial(position, hole - position)
-                self._place(start, cell_size, value)
+                self._fill(*self._initial(position, hole - position))
+                start = self._owner[position]
             stop = min(end, start + self._cells[start][0])
             parts.append(self._part(start, position, stop))
             position = stop
         return self._join(parts)
+
+    def _fill(self, start: int, size: int, value: Value) -> None:
+        """Place what initial contents say of bytes that were never written."""
+        holes = [n not in self._owner for n in range(start, start + size)]
+        for is_hole, group in groupby(range(size), key=holes.__getitem__):
+            first, *rest = group
+            if is_hole:
+                last = first + 1 + len(rest)
+                part = self._slice(size, value, first, last)
+                self._place(start + first, last - first, part)
 
     def _place(self, offset: int, size: int, value: Value) -> None:
         self._cells[offset] = (size, value)
