@@ -1,14 +1,15 @@
 """What a value that was left behind gives away, when the last block of output is known.
 
 Decided by comparing two runs: if two keys that differ in a bit cannot lead to the same output
-block and the same value, the bit follows from them. The output block, the feed-forward and the
+block and the same value, the bit follows from them. If they cannot differ by 2^m or more, the key
+word follows but for an error below 2^m, though the carry may leave no single bit certain. The output block, the feed-forward and the
 operations next to the value are constraints of the comparison; what lies deeper in the rounds is
 left free. So a bit that is said to follow does follow, and more may.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from verify.decide import Answer, check
@@ -22,27 +23,39 @@ from verify.prove.correspondence import (
 )
 from verify.prove.segments import Segment, Segments
 from verify.prove.setting import high_word, low_word
-from verify.terms import Term, equal, extract, negate, substitute, var, variables
+from verify.terms import (
+    Term,
+    const,
+    disjunction,
+    equal,
+    extract,
+    negate,
+    substitute,
+    subtract,
+    unsigned_less,
+    var,
+    variables,
+)
 
 _WORDS = 16
 _OPERATIONS = 12
 """Operations of one quarter round."""
 _LAST_QUARTER_ROUNDS = 4
 _DEPTH = 2
-_BUDGET = 100_000
+_BUDGET = 1_000_000
 
 
 @dataclass(frozen=True)
 class Leak:
-    """A dirty value in words, and the number of bits of each key word that follow from it."""
+    """A dirty value in words, and what of each key word follows from it, in words."""
 
     term: str
-    bits: Mapping[int, int]
+    follows: Mapping[int, str]
 
     @property
     def text(self) -> str:
         """One line."""
-        given = ", ".join(f"{n} bits of key word {word}" for word, n in self.bits.items())
+        given = ", ".join(f"{what} of key word {word}" for word, what in self.follows.items())
         known = given or "no bit of the key shown to follow"
         return f"{self.term}; with the last output block: {known}"
 
@@ -59,7 +72,7 @@ def leak(segments: Segments, segment: Segment, value: Term) -> Leak:
         {term: cut(term, words, names, n) for n, (term, words) in enumerate(found.items())}
     )
     residue = code.outside(value)
-    return Leak(_in_words(segments, names, specified, residue), _bits(segments, names, residue))
+    return Leak(_in_words(segments, names, specified, residue), _follows(segments, names, residue))
 
 
 def _in_words(
@@ -82,8 +95,8 @@ def _in_words(
     return f"computed from {', '.join(parts[:3])}{' and more' if len(parts) > 3 else ''}"
 
 
-def _bits(segments: Segments, names: Mapping[Term, Term], residue: Term) -> dict[int, int]:
-    """Key word number to the number of its bits that follow; words without any are missing."""
+def _follows(segments: Segments, names: Mapping[Term, Term], residue: Term) -> dict[int, str]:
+    """Key word number to what of it follows; words of which nothing does are missing."""
     words = list(names)
     outputs = {names[word] for word in words[-_WORDS:]}
     facts = _near(names, residue)
@@ -94,8 +107,8 @@ def _bits(segments: Segments, names: Mapping[Term, Term], residue: Term) -> dict
     found = {}
     for number, word in enumerate(segments.names.key):
         twin = twins.get(word)
-        if twin is not None and (bits := _determined(same, word, twin)):
-            found[number] = bits
+        if twin is not None and (known := _known(same, word, twin)):
+            found[number] = known
     return found
 
 
@@ -114,17 +127,42 @@ def _near(names: Mapping[Term, Term], residue: Term) -> list[Term]:
     return list(near)
 
 
-def _determined(same: list[Term], word: Term, twin: Term) -> int:
-    """How many bits of a word cannot differ between the two runs."""
+def _known(same: list[Term], word: Term, twin: Term) -> str:
+    """How much of a word is the same, or nearly, in the two runs; empty for nothing."""
 
     def can(difference: Term) -> bool:
         return check((*same, difference), _BUDGET).answer is not Answer.UNSAT
 
     if not can(negate(equal(word, twin))):
-        return word.width
+        return f"all {word.width} bits"
     bits = [
         negate(equal(extract(word, bit, bit), extract(twin, bit, bit))) for bit in range(word.width)
     ]
-    if check((*same, *bits), _BUDGET).answer is Answer.SAT:
-        return 0
-    return sum(not can(bit) for bit in bits)
+    certain = 0
+    if check((*same, *bits), _BUDGET).answer is not Answer.SAT:
+        certain = sum(not can(bit) for bit in bits)
+    error = _error(can, word, twin)
+    if word.width - error > certain:
+        return f"{word.width - error} bits (all but an error below 2^{error})"
+    return f"{certain} bits" if certain else ""
+
+
+def _error(can: Callable[[Term], bool], word: Term, twin: Term) -> int:
+    """The least m such that the two words cannot differ by 2^m or more, modulo 2^width."""
+    width = word.width
+    difference = subtract(word, twin)
+    low, high = 0, width
+    while low < high:
+        middle = (low + high) // 2
+        bound = const(1 << middle, width)
+        near = disjunction(
+            (
+                unsigned_less(difference, bound),
+                unsigned_less(subtract(const(0, width), difference), bound),
+            )
+        )
+        if can(negate(near)):
+            low = middle + 1
+        else:
+            high = middle
+    return low
