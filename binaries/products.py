@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from binaries.patches import ARCHITECTURES, Fault, load
+from binaries.patches import Fault, load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,10 +48,13 @@ RUNNER_FLAGS = (
     "-Wl,-z,max-page-size=4096",
     *STRIP_FLAGS,
 )
-# The C part leaves the registers alone that only the assembly sets and reads.
-RUNNER_NO_VECTORS = {
+# The C part leaves the registers alone that only the assembly sets and reads, and finds its data
+# wherever it is linked.
+RUNNER_CODE = {
     "loongarch64": ("-mno-lsx", "-mno-lasx"),
     "powerpc64le": ("-mno-altivec", "-mno-vsx", "-mno-power8-vector", "-mno-direct-move"),
+    "riscv64": ("-mno-implicit-float", "-mcmodel=medany"),
+    "x86_64": ("-mgeneral-regs-only", "-fPIC"),
 }
 
 STYLES = {
@@ -126,7 +129,7 @@ def runner(architecture: str) -> Product:
         architecture=architecture,
         sources=sources,
         inputs=(*sources, f"binaries/runner/{header}", RUNNER_LINKER_SCRIPT),
-        flags=(*RUNNER_FLAGS, *RUNNER_NO_VECTORS[architecture], f'-DHEADER="{header}"'),
+        flags=(*RUNNER_FLAGS, *RUNNER_CODE[architecture], f'-DHEADER="{header}"'),
         description="runs code from a given state and reports the state in which it stops",
     )
 
@@ -142,5 +145,5 @@ def products(root: Path) -> tuple[Product, ...]:
         shared_object(fault.program, fault.path, fault=fault)
         for fault in load(root / "binaries" / "faults.toml")
     ]
-    found += [runner(architecture) for architecture in ARCHITECTURES]
+    found += [runner(architecture) for architecture in RUNNER_CODE]
     return tuple(found)

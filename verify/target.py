@@ -52,6 +52,15 @@ class Target:
                 return segment.data[offset : offset + size]
         return None
 
+    def instruction_size(self, address: int) -> int:
+        """The length in bytes of the instruction at an address in the image."""
+        architecture = self.architecture
+        for size in range(architecture.instruction_bytes, 0, -architecture.instruction_alignment):
+            code = self.code(address, size)
+            if code is not None:
+                return architecture.instruction_length(code)
+        return architecture.instruction_alignment
+
     @property
     def function_bytes(self) -> bytes:
         """The bytes of the function's range."""

@@ -22,6 +22,7 @@ struct sigaction {
 };
 
 #define TRAP_INSTRUCTION 0x002a0000 /* break 0 */
+#define TRAP_SIGNAL SIGTRAP
 
 /* Offset of general register word i in the ucontext of a signal frame: sc_pc, then sc_regs. */
 #define PLACE(i) ((i) < 32 ? 184 + 8 * (i) : 176)

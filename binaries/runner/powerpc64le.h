@@ -23,6 +23,7 @@ struct sigaction {
 };
 
 #define TRAP_INSTRUCTION 0x7fe00008 /* trap */
+#define TRAP_SIGNAL SIGTRAP
 
 /* Offset of general register word i in the ucontext of a signal frame: the gp_regs hold r0..r31,
    nip at 32, ctr at 35, lr at 36, xer at 37, cr at 38. */

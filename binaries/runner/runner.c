@@ -96,7 +96,7 @@ void handle(int signal, void *info, void *frame)
 	case ENTERING:
 		if (signal == SIGALRM)
 			return;
-		if (signal != SIGTRAP)
+		if (signal != TRAP_SIGNAL)
 			leave(LOST);
 		for (int i = 0; i < GENERAL_WORDS; i++) {
 			resume[i] = *register_place(frame, i);
@@ -263,6 +263,10 @@ static void catch_signals(void)
 	action.handler = signal_entry;
 	action.flags = SA_SIGINFO | SA_ONSTACK;
 	action.mask = ~0UL;
+#ifdef SA_RESTORER
+	action.flags |= SA_RESTORER;
+	action.restorer = signal_restorer;
+#endif
 	system_call((long)&stack, 0, 0, 0, 0, 0, SYS_SIGALTSTACK);
 	for (u64 i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		system_call(signals[i], (long)&action, 0, sizeof(action.mask), 0, 0,

@@ -16,15 +16,38 @@ CODE = 0x10_0000
 DATA = 0x20_0000
 
 
+ALWAYS_SET_FLAGS = 0x202
+"""Of x86-64: bit 1, and interrupts are enabled."""
+
+
 def words(*values: int) -> bytes:
     return b"".join(value.to_bytes(4, "little") for value in values)
 
 
-# LoongArch Reference Manual, volume 1; Power ISA 3.1, book I.
-RETURN = {"loongarch64": words(0x4C000020), "powerpc64le": words(0x4E800020)}
-BRANCH_TO_SELF = {"loongarch64": words(0x50000000), "powerpc64le": words(0x48000000)}
-TRAP = {"loongarch64": words(0x002A0000), "powerpc64le": words(0x7FE00008)}
-FLOATING_STATUS = {"fcsr", "xer"}
+# LoongArch Reference Manual, volume 1; Power ISA 3.1, book I; RISC-V Instruction Set Manual, volume
+# I; Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2.
+RETURN = {
+    "loongarch64": words(0x4C000020),
+    "powerpc64le": words(0x4E800020),
+    "riscv64": words(0x00008067),
+    # jmp *0(%rip), with the address behind it: a return would need a stack
+    "x86_64": bytes.fromhex("ff2500000000") + qemu.RETURN_ADDRESS.to_bytes(8, "little") + bytes(2),
+}
+BRANCH_TO_SELF = {
+    "loongarch64": words(0x50000000),
+    "powerpc64le": words(0x48000000),
+    "riscv64": words(0x0000006F),
+    "x86_64": bytes.fromhex("ebfe"),
+}
+TRAP = {
+    "loongarch64": words(0x002A0000),
+    "powerpc64le": words(0x7FE00008),
+    "riscv64": words(0x00100073),
+    "x86_64": bytes.fromhex("cc"),
+}
+BEHIND_TRAP = {"x86_64": 1}
+"""How far the program counter is behind a trap instruction that is executed."""
+STATUS = {"fcsr", "xer", "eflags"}
 
 
 def registers(arch: str, seed: int) -> dict[str, int]:
@@ -34,7 +57,7 @@ def registers(arch: str, seed: int) -> dict[str, int]:
     return {
         name: values.getrandbits(place.bits)
         for name, place in machine.places.items()
-        if name not in {"pc", "zero", machine.return_address, *FLOATING_STATUS}
+        if name not in {"pc", "zero", machine.return_address, *STATUS}
     }
 
 
@@ -51,7 +74,8 @@ class TestState:
                 "pc": qemu.RETURN_ADDRESS,
                 qemu.MACHINES[arch].return_address: qemu.RETURN_ADDRESS,
             }
-            unset = dict.fromkeys(FLOATING_STATUS | qemu.MACHINES[arch].constant, 0)
+            unset = dict.fromkeys((STATUS - {"eflags"}) | qemu.MACHINES[arch].constant, 0)
+            unset["eflags"] = ALWAYS_SET_FLAGS
             expected = {**unset, **case.registers, **fixed}
             assert outcome.registers == {name: expected[name] for name in outcome.registers}
             assert (outcome.signal, outcome.fault_address) == (None, None)
@@ -78,11 +102,12 @@ class TestState:
 
     def test_a_case_may_have_its_own_entry_point(self, arch: str) -> None:
         code = [(CODE, RETURN[arch] + TRAP[arch])]
-        cases = [qemu.Case({}), qemu.Case({}, entry=CODE + 4), qemu.Case({})]
+        trap = CODE + len(RETURN[arch])
+        cases = [qemu.Case({}), qemu.Case({}, entry=trap), qemu.Case({})]
         outcomes = qemu.run(arch, code, CODE, cases, timeout=10)
         assert [outcome.registers["pc"] for outcome in outcomes] == [
             qemu.RETURN_ADDRESS,
-            CODE + 4,
+            trap + BEHIND_TRAP.get(arch, 0),
             qemu.RETURN_ADDRESS,
         ]
 
@@ -110,6 +135,14 @@ INSTRUCTIONS = [
     ("powerpc64le", 0x2BA30005, {"r3": 5, "cr": 0xFFFFFFFF}, {"cr": 0xFFFFFFF2}),
     # mtctr r3
     ("powerpc64le", 0x7C6903A6, {"r3": 77}, {"ctr": 77}),
+    # slliw a0, a1, 4: the result is sign-extended
+    ("riscv64", 0x0045951B, {"a1": 0x18000001}, {"a0": 0xFFFFFFFF80000010}),
+    # fmv.x.d a0, fa1
+    ("riscv64", 0xE2058553, {"fa1": 2**64 - 2}, {"a0": 2**64 - 2}),
+    # paddd %xmm2, %xmm1
+    ("x86_64", 0xCAFE0F66, {"xmm1": 3 << 96 | 2**32 - 1, "xmm2": 1 << 96 | 1}, {"xmm1": 4 << 96}),
+    # dec %al: the carry stays, the result is zero and has even parity
+    ("x86_64", 0x9090C8FE, {"rax": 0x301, "eflags": 0x1}, {"rax": 0x300, "eflags": 0x247}),
 ]
 
 
@@ -134,28 +167,39 @@ class TestSignals:
         ("address", "name"), [(0x66_6660, "unmapped"), (CODE, "code"), (0, "null")]
     )
     def test_store_to_what_is_not_data(self, arch: str, address: int, name: str) -> None:
-        store = {"loongarch64": 0x29800085, "powerpc64le": 0x90830000}
-        first = {"loongarch64": "a0", "powerpc64le": "r3"}
-        code = RETURN[arch] + words(store[arch]) + RETURN[arch]
-        case = qemu.Case({first[arch]: address, "f2" if arch == "powerpc64le" else "fa2": 5})
-        outcomes = qemu.run(arch, [(CODE, code)], CODE + 4, [case, case], timeout=10)
+        store, first, floating = {
+            "loongarch64": (words(0x29800085), "a0", "fa2"),
+            "powerpc64le": (words(0x90830000), "r3", "f2"),
+            "riscv64": (words(0x00B52023), "a0", "fa2"),
+            "x86_64": (bytes.fromhex("8908"), "rax", "xmm2"),
+        }[arch]
+        code = RETURN[arch] + store + RETURN[arch]
+        at = CODE + len(RETURN[arch])
+        case = qemu.Case({first: address, floating: 5})
+        outcomes = qemu.run(arch, [(CODE, code)], at, [case, case], timeout=10)
         assert outcomes[0] == outcomes[1], name
         assert outcomes[0].signal == signal.SIGSEGV
         assert outcomes[0].fault_address == address
-        assert outcomes[0].registers["pc"] == CODE + 4
-        assert outcomes[0].registers[first[arch]] == address
+        assert outcomes[0].registers["pc"] == at
+        assert outcomes[0].registers[first] == address
 
     def test_illegal_instruction(self, arch: str) -> None:
-        outcome = self.one(arch, words(0) + RETURN[arch], qemu.Case({}))
+        illegal = b"\x06" if arch == "x86_64" else words(0)
+        outcome = self.one(arch, illegal + RETURN[arch], qemu.Case({}))
         assert (outcome.signal, outcome.registers["pc"]) == (signal.SIGILL, CODE)
 
     def test_trap(self, arch: str) -> None:
         outcome = self.one(arch, TRAP[arch] + RETURN[arch], qemu.Case({}))
-        assert (outcome.signal, outcome.registers["pc"]) == (signal.SIGTRAP, CODE)
+        at = CODE + BEHIND_TRAP.get(arch, 0)
+        assert (outcome.signal, outcome.registers["pc"]) == (signal.SIGTRAP, at)
 
     def test_return_to_elsewhere(self, arch: str) -> None:
         name = qemu.MACHINES[arch].return_address
-        outcome = self.one(arch, RETURN[arch], qemu.Case({name: 0x77_7770}))
+        if name is None:
+            stack = (DATA, (0x77_7770).to_bytes(8, "little"))
+            outcome = self.one(arch, b"\xc3", qemu.Case({"rsp": DATA}, (stack,)))
+        else:
+            outcome = self.one(arch, RETURN[arch], qemu.Case({name: 0x77_7770}))
         assert (outcome.signal, outcome.registers["pc"]) == (signal.SIGSEGV, 0x77_7770)
 
     def test_endless_loop_ends_in_time(self, arch: str) -> None:
@@ -192,6 +236,8 @@ class TestErrors:
         exit_with_7 = {
             "loongarch64": words(0x0281780B, 0x02801C04, 0x002B0000),
             "powerpc64le": words(0x380000EA, 0x38600007, 0x44000002),
+            "riscv64": words(0x05E00893, 0x00700513, 0x00000073),
+            "x86_64": bytes.fromhex("b8e7000000bf070000000f05"),
         }
         with pytest.raises(qemu.QemuError, match="exit status 7"):
             qemu.run(arch, [(CODE, exit_with_7[arch])], CODE, [qemu.Case({})], timeout=1)

@@ -5,7 +5,7 @@ Convention" and "Stack Frame Layout"; the ABI has no red zone. $r21 is reserved 
 kernel keeps its per-CPU base in it. The lifter is SLEIGH's P-code: VEX has no LoongArch.
 """
 
-from verify.arch.model import Architecture, Lifter, Register, Saved
+from verify.arch.model import Architecture, Lifter, Register, Saved, word_length
 
 _INTEGER = (
     Register("zero", "zero", Saved.CONSTANT),
@@ -42,6 +42,8 @@ LOONGARCH64 = Architecture(
     return_alignment=4,
     instruction_bytes=4,
     instruction_alignment=4,
+    instruction_length=word_length,
+    illegal_instruction=bytes(4),
     debian="loong64",
     qemu="loongarch64",
     abi="lp64d",

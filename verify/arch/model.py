@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
@@ -38,6 +39,11 @@ ON_STACK = "stack"
 """The return address of an architecture whose call instruction pushes it."""
 
 
+def word_length(_: bytes) -> int:
+    """The length in bytes of an instruction where all have 32 bits."""
+    return 4
+
+
 @dataclass(frozen=True)
 class Lifter:
     """Which of angr's lifters reads the code, and by what name it knows the architecture.
@@ -54,15 +60,19 @@ class Architecture:
     """One architecture with one ABI and one byte order.
 
     `bits` is the width of a pointer and of size_t. `arguments` are the registers of the first
-    integer arguments. `red_zone` is the number of bytes below the stack pointer that the ABI
-    lets a function use without moving it, `stack_alignment` the alignment in bytes of that pointer
-    at entry; `linkage_area` are the (offset, size) from the entry
-    stack pointer of the slots in the caller's frame that belong to the callee. `return_address` is
-    the register that holds it at entry, or ON_STACK where it lies at the stack pointer and the
-    return takes it away. `return_alignment` is the alignment in bytes that a return address has.
+    integer arguments. `return_address` is the register that holds it at entry, or ON_STACK where
+    it lies at the stack pointer and the return takes it away; `return_alignment` is the alignment
+    in bytes that it has.
+
+    `red_zone` is the number of bytes below the stack pointer that the ABI lets a function use
+    without moving it; `stack_alignment` the alignment in bytes, at entry, of the stack pointer plus
+    `popped_at_return`; `linkage_area` are the (offset, size) from the entry stack pointer of the
+    slots in the caller's frame that belong to the callee.
+
     `instruction_bytes` is the length of the longest instruction, `instruction_alignment` what the
-    address of every instruction is a multiple of. `debian` is the Debian architecture whose kernels
-    contain this code.
+    address of every instruction is a multiple of; `instruction_length` is the length in bytes of
+    the instruction that the given bytes begin with, `illegal_instruction` a shortest one that
+    traps. `debian` is the Debian architecture whose kernels contain this code.
     """
 
     name: str
@@ -81,6 +91,8 @@ class Architecture:
     return_alignment: int
     instruction_bytes: int
     instruction_alignment: int
+    instruction_length: Callable[[bytes], int]
+    illegal_instruction: bytes
     debian: str
     qemu: str
     abi: str

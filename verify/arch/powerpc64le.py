@@ -7,7 +7,7 @@ r13 (thread pointer) are reserved here. f0..f31 are the high halves of VSR 0..31
 VSR 32..63.
 """
 
-from verify.arch.model import Architecture, Lifter, Register, Saved
+from verify.arch.model import Architecture, Lifter, Register, Saved, word_length
 
 _SPECIAL_INTEGER = {1: Saved.CALLEE, 2: Saved.RESERVED, 13: Saved.RESERVED}
 _INTEGER = tuple(
@@ -63,6 +63,8 @@ POWERPC64LE = Architecture(
     return_alignment=4,
     instruction_bytes=4,
     instruction_alignment=4,
+    instruction_length=word_length,
+    illegal_instruction=bytes(4),
     debian="ppc64el",
     qemu="ppc64le",
     abi="ELFv2",

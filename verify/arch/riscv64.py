@@ -25,6 +25,12 @@ _FLOAT = (
     *(Register(f"fa{n}", f"fa{n}") for n in range(8)),
 )
 
+
+def _length(code: bytes) -> int:
+    """16 bits unless the two lowest are ones (section "Base Instruction-Length Encoding")."""
+    return 4 if code[0] & 3 == 3 else 2
+
+
 RISCV64 = Architecture(
     name="riscv64",
     title="RISC-V 64-bit",
@@ -42,6 +48,8 @@ RISCV64 = Architecture(
     return_alignment=2,
     instruction_bytes=4,
     instruction_alignment=2,
+    instruction_length=_length,
+    illegal_instruction=bytes(2),
     debian="riscv64",
     qemu="riscv64",
     abi="lp64d",

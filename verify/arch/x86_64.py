@@ -43,6 +43,15 @@ _X87 = (
     Register("x87.rc", "fpround", Saved.CALLEE),
 )
 
+
+def _length(code: bytes) -> int:
+    """As Capstone decodes it; 1 for what it does not know."""
+    import capstone
+
+    decoder = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
+    return next((size for _, size, _, _ in decoder.disasm_lite(code, 0, 1)), 1)
+
+
 X86_64 = Architecture(
     name="x86_64",
     title="x86-64",
@@ -55,11 +64,13 @@ X86_64 = Architecture(
     stack_pointer="rsp",
     return_address=ON_STACK,
     red_zone=128,
-    stack_alignment=8,
+    stack_alignment=16,
     linkage_area=((0, 8),),
     return_alignment=1,
     instruction_bytes=15,
     instruction_alignment=1,
+    instruction_length=_length,
+    illegal_instruction=b"\x06",  # push es, in 64-bit mode
     debian="amd64",
     qemu="x86_64",
     abi="System V",

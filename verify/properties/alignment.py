@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from verify.lift.memory import CODE
+from verify.lift.memory import CODE, STACK
 from verify.prove.segments import Segments
 
 _GIVEN = {"key": 4, "counter": 4, "dst": 1}
@@ -23,10 +23,11 @@ def findings(segments: Segments) -> tuple[str, ...]:
         for access in segment.accesses
         if access.place is not None and access.place.region != CODE
     }
-    stack = segments.target.architecture.stack_alignment
+    architecture = segments.target.architecture
     for _, kind, region, offset, size in seen:
-        given = _GIVEN.get(region, stack)
-        at = min(given, offset & -offset) if offset else given
+        given = _GIVEN.get(region, architecture.stack_alignment)
+        from_aligned = offset - (architecture.popped_at_return if region == STACK else 0)
+        at = min(given, from_aligned & -from_aligned) if from_aligned else given
         if size > at:
             short[kind, region, size, at] += 1
     return tuple(

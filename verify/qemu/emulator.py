@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 RUNNERS = Path(__file__).resolve().parent / "runners"
 
 ADDRESS_SPACE = 0x1000_0000_0000
-"""The guest's addresses are reserved up to here, so that none of them is one of QEMU's own."""
+"""The guest's addresses are reserved up to here, so that none of them is one of QEMU's own, where
+QEMU can do that (`Machine.reserved`)."""
 
 GRACE_SECONDS = 20.0
 """What starting, reading the request and writing the answer may take beyond the cases."""
@@ -91,7 +92,8 @@ def run(
     if emulator is None:
         raise QemuError(install_hint(arch))
     request = encode(machine, code, entry, cases, timeout)
-    command = (emulator, "-R", hex(ADDRESS_SPACE), str(RUNNERS / arch))
+    reserve = ("-R", hex(ADDRESS_SPACE)) if machine.reserved else ()
+    command = (emulator, *reserve, str(RUNNERS / arch))
     try:
         done = subprocess.run(
             command,

@@ -38,8 +38,8 @@ class Case:
     """A state to start from. Every integer is unsigned.
 
     `registers`: initial values by name (see `verify.qemu.registers`). The register of the return
-    address holds RETURN_ADDRESS unless given; all others not given are zero. The program counter
-    is not among them.
+    address, where there is one, holds RETURN_ADDRESS unless given; all others not given are zero.
+    The program counter is not among them.
     `memory`: (address, bytes) to write first. The pages of `memory` and `observe` are readable and
     writable and otherwise zero; nothing else but the code is mapped.
     `observe`: (address, size) of the memory to report at the end.
@@ -108,7 +108,9 @@ def _count(ranges: Sequence[object]) -> bytes:
 def _context(machine: Machine, entry: int, registers: Mapping[str, int]) -> bytes:
     if PROGRAM_COUNTER in registers:
         raise QemuError(f"{PROGRAM_COUNTER} is set by the entry point, not by a case")
-    values = {machine.return_address: RETURN_ADDRESS, **registers, PROGRAM_COUNTER: entry}
+    values = {**registers, PROGRAM_COUNTER: entry}
+    if machine.return_address is not None:
+        values.setdefault(machine.return_address, RETURN_ADDRESS)
     try:
         return machine.pack(values)
     except ValueError as error:

@@ -1,9 +1,11 @@
 """The registers of each architecture, and where the runner's messages hold them.
 
 Names are those of the ABIs: "ELF for the LoongArch Architecture psABI", section "Register
-Convention"; "64-Bit ELF V2 ABI Specification: Power Architecture", section 2.2.2. For the parts of
-PowerPC's vector-scalar registers: f<n> is the more significant half of VSR n, vs<n>.low the less
-significant half, v<n> is VSR 32 + n.
+Convention"; "64-Bit ELF V2 ABI Specification: Power Architecture", section 2.2.2; "RISC-V ABIs
+Specification", chapter "Calling Conventions"; "System V Application Binary Interface, AMD64
+Architecture Processor Supplement", section 3.2.1. For the parts of PowerPC's vector-scalar
+registers: f<n> is the more significant half of VSR n, vs<n>.low the less significant half, v<n> is
+VSR 32 + n.
 """
 
 from __future__ import annotations
@@ -37,15 +39,17 @@ class Machine:
     """What is particular to an architecture: its emulator and the layout of a context.
 
     `size` is the size of a context in bytes, `return_address` the register that holds the return
-    address at entry, `constant` the names of registers that cannot be set.
+    address at entry (None where it lies in memory at the stack pointer), `constant` the names of
+    registers that cannot be set. `reserved` says whether QEMU can reserve the guest's addresses.
     """
 
     name: str
     emulator: str
     places: Mapping[str, Place]
     size: int
-    return_address: str
+    return_address: str | None
     constant: frozenset[str] = frozenset()
+    reserved: bool = True
 
     @cached_property
     def _format(self) -> tuple[struct.Struct, tuple[str, ...], tuple[tuple[int, str], ...]]:
@@ -140,6 +144,27 @@ _LOONGARCH64_FLAGS = 8 * 65
 _POWERPC64LE_GENERAL = [*(f"r{n}" for n in range(32)), PROGRAM_COUNTER, "lr", "ctr", "xer"]
 _POWERPC64LE_VECTORS = 8 * 37
 
+_RISCV64_GENERAL = [
+    PROGRAM_COUNTER,
+    *("ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1"),
+    *(f"a{n}" for n in range(8)),
+    *(f"s{n}" for n in range(2, 12)),
+    *(f"t{n}" for n in range(3, 7)),
+]
+_RISCV64_FLOATING = [
+    *(f"ft{n}" for n in range(8)),
+    *("fs0", "fs1"),
+    *(f"fa{n}" for n in range(8)),
+    *(f"fs{n}" for n in range(2, 12)),
+    *(f"ft{n}" for n in range(8, 12)),
+]
+
+_X86_64_GENERAL = [
+    *(f"r{n}" for n in range(8, 16)),
+    *("rdi", "rsi", "rbp", "rbx", "rdx", "rax", "rcx", "rsp", PROGRAM_COUNTER, "eflags"),
+]
+_X86_64_VECTORS = 8 * 18
+
 MACHINES = {
     machine.name: machine
     for machine in (
@@ -168,6 +193,28 @@ MACHINES = {
             },
             size=8 * (37 + 128),
             return_address="lr",
+        ),
+        Machine(
+            name="riscv64",
+            emulator="qemu-riscv64",
+            places={
+                **_words(_RISCV64_GENERAL, 0),
+                **_words(_RISCV64_FLOATING, 32),
+                "fcsr": Place(8 * 64, 32),
+            },
+            size=8 * 65,
+            return_address="ra",
+        ),
+        Machine(
+            name="x86_64",
+            emulator="qemu-x86_64",
+            places={
+                **_words(_X86_64_GENERAL, 0),
+                **{f"xmm{n}": Place(_X86_64_VECTORS + 16 * n, 128) for n in range(16)},
+            },
+            size=8 * (18 + 32),
+            return_address=None,
+            reserved=False,  # the page of vsyscall lies above
         ),
     )
 }

@@ -182,6 +182,8 @@ def _registers(execution: Execution) -> Iterator[Breach]:
     for register in abi.observed(architecture, Saved.CALLEE, Saved.RESERVED):
         before = execution.initial_register(register.name)
         after = execution.register(register.name)
+        if register.name == architecture.stack_pointer:
+            before += architecture.popped_at_return
         if before == after:
             continue
         if register.name == architecture.stack_pointer:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from specs.contract import ARGUMENTS
 from verify import qemu
-from verify.arch import Saved
+from verify.arch import ON_STACK, Saved
 from verify.qemu.registers import PROGRAM_COUNTER
 from verify.witness import registers as abi
 from verify.witness.inputs import generator
@@ -33,8 +33,9 @@ STACK_LIMIT = 8 << 20
 _LOAD_ADDRESS = 0x0100_0000_0000
 """Added to the addresses of an image that is linked below what QEMU can map."""
 
-# Its control bits could make floating-point instructions raise signals.
-_STAYS_ZERO = frozenset({"fcsr"})
+# Bits that could make floating-point instructions or accesses raise signals, and the direction
+# flag, which is clear at entry.
+_STAYS_ZERO = frozenset({"fcsr", "df", "ac"})
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Execution:
     @property
     def outside_image(self) -> bool:
         """Whether it stopped where the image has no bytes."""
-        size = self.target.architecture.instruction_bytes
+        size = self.target.architecture.instruction_alignment
         return self.pc is not None and self.target.code(self.pc, size) is None
 
     @property
@@ -171,7 +172,8 @@ def _initial_registers(target: Target, inputs: Inputs, placement: Placement) -> 
         for register, argument in zip(architecture.arguments, ARGUMENTS, strict=False)
     }
     given[architecture.stack_pointer] = placement.addresses[STACK]
-    given[architecture.return_address] = qemu.RETURN_ADDRESS
+    if architecture.return_address != ON_STACK:
+        given[architecture.return_address] = qemu.RETURN_ADDRESS
     for name in inputs.registers:
         if name in given:
             raise ValueError(f"{name} has its value from the contract, it cannot be given another")
@@ -195,18 +197,16 @@ def begin(target: Target, inputs: Inputs, edge: Edge | None = None) -> Execution
 
 
 def _code(target: Target, planted: int | None) -> list[tuple[int, bytes]]:
-    """The image's bytes where they are loaded, with an illegal instruction planted.
-
-    The instruction of zeros is illegal on every architecture here.
-    """
+    """The image's bytes where they are loaded, with an illegal instruction planted."""
     offset = load_offset(target)
-    size = target.architecture.instruction_bytes
+    trap = target.architecture.illegal_instruction
+    size = len(trap)
     blobs = []
     for segment in target.segments:
         data = segment.data
         at = -1 if planted is None else planted - segment.address
         if 0 <= at <= len(data) - size:
-            data = data[:at] + bytes(size) + data[at + size :]
+            data = data[:at] + trap + data[at + size :]
         blobs.append((segment.address + offset, data))
     return blobs
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from specs.contract import BLOCK_BYTES, REFILL_KEY_OFFSET, REGIONS
 from verify import qemu
+from verify.arch import ON_STACK
 from verify.witness.inputs import generator
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ _BASES = {
     STACK: 0x0C00_0000_0000,
 }
 _RANDOM_PAGES = 1 << 24
-# Alignment of u8, u32, u32 (specs.contract) and of the stack pointer in every ABI here.
-_ALIGNMENTS = {"dst": 1, "key": 4, "counter": 4, STACK: 16}
+# Alignment of u8, u32, u32 (specs.contract).
+_ALIGNMENTS = {"dst": 1, "key": 4, "counter": 4}
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,8 @@ class Arena:
     """Consecutive whole pages with a region in them.
 
     `address` is the first one, `data` the contents at entry, `start` and `size` are the region's,
-    in bytes; the stack's has no size. `writable` are the (first address, size) that the function
-    may write at some time.
+    in bytes; the stack's is what a return takes away. `writable` are the (first address, size) that
+    the function may write at some time.
     """
 
     name: str
@@ -118,15 +119,17 @@ def _up(size: int) -> int:
 
 
 def _arena(name: str, size: int, alignment: int, values: random.Random, edge: Edge | None) -> Arena:
+    """The stack is aligned at its end, which lies above the return address if that is there."""
     base = _BASES[name] + values.randrange(_RANDOM_PAGES) * qemu.PAGE
     below = STACK_DEPTH if name == STACK else GUARD
+    shift = size % alignment if name == STACK else 0
     if edge is None:
         length = _up(below + size + GUARD)
         room = length - below - size - GUARD
         start = below + values.randrange(0, room + 1)
-        start -= start % alignment
+        start -= (start + shift) % alignment
     elif edge.offset >= size:
-        distance = edge.offset - edge.offset % alignment
+        distance = edge.offset - (edge.offset - shift) % alignment
         length = _up(below + distance)
         start = length - distance
     else:
@@ -161,12 +164,15 @@ def place(architecture: Architecture, inputs: Inputs, edge: Edge | None = None) 
     sizes = {
         region.name: BLOCK_BYTES * inputs.nblocks if region.size is None else region.size
         for region in REGIONS
-    } | {STACK: 0}
-    alignments = dict(_ALIGNMENTS)
+    } | {STACK: architecture.popped_at_return}
+    alignments = _ALIGNMENTS | {STACK: architecture.stack_alignment}
     contents = {
         "key": words(architecture, inputs.key),
         "counter": words(architecture, (inputs.counter % 2**32, inputs.counter >> 32)),
     }
+    if architecture.return_address == ON_STACK:
+        address = qemu.RETURN_ADDRESS.to_bytes(architecture.bits // 8, architecture.byte_order)
+        contents[STACK] = address
     where = {}
     if inputs.in_place:
         del sizes["key"]

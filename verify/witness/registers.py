@@ -36,6 +36,20 @@ _PARTS = {
     "xer.ov": Field("xer", 30, 1),
     "xer.ca": Field("xer", 29, 1),
     "xer.bc": Field("xer", 0, 0x7F),
+    # Intel 64 and IA-32 Architectures Software Developer's Manual, Volume 1, 3.4.3: RFLAGS.
+    **{
+        name: Field("eflags", bit, 1)
+        for name, bit in {
+            "cf": 0,
+            "pf": 2,
+            "af": 4,
+            "zf": 6,
+            "sf": 7,
+            "df": 10,
+            "of": 11,
+            "ac": 18,
+        }.items()
+    },
 }
 
 

@@ -29,7 +29,7 @@ def step(executions: Sequence[Execution], address: int) -> list[Execution | None
     """
     if not executions:
         return []
-    behind = address + executions[0].target.architecture.instruction_bytes
+    behind = address + executions[0].target.instruction_size(address)
     return [one if one.trapped else None for one in run_on(executions, address, behind)]
 
 
@@ -54,7 +54,7 @@ def steps(
             return
         yield done
         running = [one.after for one in done]
-        entry = address + target.architecture.instruction_bytes
+        entry = address + target.instruction_size(address)
 
 
 def stopped_before(

@@ -1,0 +1,103 @@
+"""The descriptions of the architectures fit their lifters and their ABIs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from verify.arch import ARCHITECTURES, ON_STACK, Architecture, Saved, by_name, find_architecture
+from verify.lift.engine import Engine
+from verify.lift.select import engine_for
+
+ALL = pytest.mark.parametrize("architecture", ARCHITECTURES, ids=lambda a: a.name)
+
+CALLEE_SAVED = {
+    "x86_64": {"rbx", "rbp", "rsp", "r12", "r13", "r14", "r15"},
+    "riscv64": {"sp", *(f"s{n}" for n in range(12)), *(f"fs{n}" for n in range(12))},
+}
+RESERVED = {"x86_64": set(), "riscv64": {"gp", "tp"}}
+CONTROL = {"df", "mxcsr.rc", "x87.tags", "x87.top", "x87.rc"}
+
+LENGTHS: dict[str, list[tuple[str, int]]] = {
+    "loongarch64": [("00000000", 4)],
+    "powerpc64le": [("00000060", 4)],
+    "riscv64": [("0000", 2), ("8280", 2), ("13000000", 4), ("73000000", 4)],
+    "x86_64": [
+        ("c3", 1),
+        ("06", 1),
+        ("fec8", 2),
+        ("660ffeca", 4),
+        ("66410ffee0", 5),
+        ("0f282da9f1ffff", 7),
+        ("48b80102030405060708", 10),
+    ],
+}
+
+
+def engine(architecture: Architecture) -> Engine:
+    return engine_for(architecture, lambda _address, _size: None)
+
+
+@ALL
+def test_registers_lie_in_the_lifters_storage(architecture: Architecture) -> None:
+    layout = engine(architecture).layout
+    for register in architecture.registers:
+        _, size = layout.registers[register.storage]
+        high, low = register.bits or (8 * size - 1, 0)
+        assert 0 <= low <= high < 8 * size, register.name
+
+
+@ALL
+def test_no_two_registers_share_a_bit(architecture: Architecture) -> None:
+    layout = engine(architecture).layout
+    taken: set[tuple[int, int]] = set()
+    for register in architecture.registers:
+        offset, size = layout.registers[register.storage]
+        high, low = register.bits or (8 * size - 1, 0)
+        bits = {(offset, bit) for bit in range(low, high + 1)}
+        assert not bits & taken, register.name
+        taken |= bits
+
+
+@ALL
+def test_names_that_others_use_exist(architecture: Architecture) -> None:
+    names = [register.name for register in architecture.registers]
+    assert len(names) == len(set(names))
+    assert {architecture.stack_pointer, *architecture.arguments[:4]} <= set(names)
+    assert architecture.return_address in {ON_STACK, *names}
+    assert by_name(architecture.name) is architecture
+    found = find_architecture(architecture.machine, architecture.bits, architecture.byte_order)
+    assert found is architecture
+
+
+@ALL
+def test_a_return_takes_the_return_address_from_the_stack_or_nothing(
+    architecture: Architecture,
+) -> None:
+    on_stack = architecture.return_address == ON_STACK
+    assert architecture.popped_at_return == (architecture.bits // 8 if on_stack else 0)
+    assert ((0, architecture.popped_at_return) in architecture.linkage_area) is on_stack
+
+
+@pytest.mark.parametrize("name", CALLEE_SAVED)
+def test_preserved_registers(name: str) -> None:
+    def names(saved: Saved) -> set[str]:
+        return {register.name for register in by_name(name).with_saved(saved)}
+
+    assert names(Saved.CALLEE) - CONTROL == CALLEE_SAVED[name]
+    assert names(Saved.RESERVED) == RESERVED[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "length"),
+    [(name, code, length) for name, rows in LENGTHS.items() for code, length in rows],
+)
+def test_lengths(name: str, code: str, length: int) -> None:
+    measure: Callable[[bytes], int] = by_name(name).instruction_length
+    assert measure(bytes.fromhex(code) + bytes(15)) == length
+
+
+@ALL
+def test_the_illegal_instruction_is_a_shortest_one(architecture: Architecture) -> None:
+    assert len(architecture.illegal_instruction) == architecture.instruction_alignment
