@@ -43,20 +43,20 @@ _FOLDED = {
     "__floordiv__": "bvudiv",
     "__mod__": "bvurem",
     "ULT": "bvult",
-    "__lt__": "bvult",
     "ULE": "bvule",
-    "__le__": "bvule",
     "SLT": "bvslt",
     "SLE": "bvsle",
 }
 _SWAPPED = {
     "UGT": "bvult",
-    "__gt__": "bvult",
     "UGE": "bvule",
-    "__ge__": "bvule",
     "SGT": "bvslt",
     "SGE": "bvsle",
 }
+
+
+_FOLDED_BITS = 64
+"""angr's own arithmetic on constants is right up to this width."""
 
 
 class UnknownOperator(ValueError):
@@ -148,6 +148,18 @@ class Converter:
                 leaf = claripy.BVS(name, term.width, explicit_name=True)
             self._names[term] = leaf
             self._known[leaf.hash()] = term
+        return leaf
+
+    def unfolded(self, value: Any) -> Any:
+        """The value, or a variable that stands for it if angr computes wrongly with it.
+
+        angr 10.0.5 shifts constants of more than 64 bits by nothing, whatever the amount.
+        """
+        if value.size() <= _FOLDED_BITS or not value.concrete:
+            return value
+        term = self.term(value)
+        leaf = claripy.BVS(f"constant#{term.value:x}", term.width, explicit_name=True)
+        self._known[leaf.hash()] = term
         return leaf
 
     def term(self, expression: Any) -> Term:

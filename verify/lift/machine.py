@@ -121,7 +121,7 @@ class Machine:
         """A register's value: storage offset and size in bytes."""
         if offset in self.constants:
             return claripy.BVV(0, 8 * size)
-        return self.registers.read(offset, size)
+        return self.converter.unfolded(self.registers.read(offset, size))
 
     def put(self, offset: int, value: Any) -> None:
         """Write a register; a hard-wired one stays as it is."""

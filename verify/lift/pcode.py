@@ -200,9 +200,20 @@ class PcodeEngine(PcodeEmulatorMixin):  # type: ignore[misc]
         else:
             if self._current_op.opcode in _SLOW:
                 self._machine.slow(map(self._get_value, self._current_op.inputs))
+            if self._current_op.opcode in _SHIFTS:
+                self._refuse_far_shift()
             self._execute_binary()
 
+    def _refuse_far_shift(self) -> None:
+        """angr 10.0.5 takes a constant amount modulo 2^32 when it shifts a constant."""
+        amount = self._get_value(self._current_op.inputs[1])
+        if amount.concrete and amount.concrete_value >> 32:
+            raise Unsupported(self._machine.instruction, "shift by 2^32 or more bits")
+
     def _get_value(self, varnode: Any) -> Any:
+        return self._machine.converter.unfolded(self._value(varnode))
+
+    def _value(self, varnode: Any) -> Any:
         space = varnode.space.name
         if space == "const":
             return claripy.BVV(varnode.offset, 8 * varnode.size)
@@ -276,6 +287,7 @@ class PcodeEngine(PcodeEmulatorMixin):  # type: ignore[misc]
         return [(i.addr.offset, f"{i.mnem} {i.body}".strip()) for i in instructions]
 
 
+_SHIFTS = {OpCode.INT_LEFT, OpCode.INT_RIGHT, OpCode.INT_SRIGHT}
 _SLOW = {
     OpCode.INT_MULT,
     OpCode.INT_DIV,

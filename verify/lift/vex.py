@@ -192,6 +192,7 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
     def _perform_vex_expr_Op(self, op: str, args: Any) -> Any:
         if op.startswith(_SLOW):
             self._machine.slow(args)
+        args = [self._machine.converter.unfolded(arg) for arg in args]
         ours = OPERATIONS.get(op)
         if ours is not None:
             return ours(*args)
