@@ -44,10 +44,14 @@ class Survey:
 
 def survey(engine: Engine, machine_at: MachineAt, entry: int) -> Survey:
     """The functions called from the one at `entry`, directly or through at most `MAX_CALLS`
-    calls, that build ChaCha20's constants."""
+    calls, that build ChaCha20's constants.
+
+    Where the one at `entry` begins with a jump, what lies behind the jump belongs to it as well:
+    the arm64 kernel replaces that jump, to the system call, when the processor has SIMD.
+    """
     candidates: list[Candidate] = []
     unreadable: list[Unsupported] = []
-    pending = [(entry, 0, 0)]
+    pending = [(start, 0, 0) for start in _entries(engine, entry)]
     known = {entry}
     while pending:
         address, call, depth = pending.pop(0)
@@ -69,6 +73,16 @@ def survey(engine: Engine, machine_at: MachineAt, entry: int) -> Survey:
                 known.add(target)
                 pending.append((target, successor.machine.instruction, depth + 1))
     return Survey(tuple(candidates), tuple(unreadable))
+
+
+def _entries(engine: Engine, entry: int) -> tuple[int, ...]:
+    """The address, and the one behind the jump to elsewhere that is the instruction there."""
+    try:
+        first = engine.lift(entry, 1)
+    except Unsupported:
+        return (entry,)
+    behind = first.address + first.size
+    return (entry, behind) if engine.targets(first) != (behind,) else (entry,)
 
 
 def _walk(

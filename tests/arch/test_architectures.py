@@ -13,13 +13,15 @@ from verify.lift.select import engine_for
 ALL = pytest.mark.parametrize("architecture", ARCHITECTURES, ids=lambda a: a.name)
 
 CALLEE_SAVED = {
+    "arm64": {"sp", *(f"x{n}" for n in range(19, 30)), *(f"d{n}" for n in range(8, 16))},
     "x86_64": {"rbx", "rbp", "rsp", "r12", "r13", "r14", "r15"},
     "riscv64": {"sp", *(f"s{n}" for n in range(12)), *(f"fs{n}" for n in range(12))},
 }
-RESERVED = {"x86_64": set(), "riscv64": {"gp", "tp"}}
-CONTROL = {"df", "mxcsr.rc", "x87.tags", "x87.top", "x87.rc"}
+RESERVED = {"arm64": {"x18", "tpidr_el0"}, "x86_64": set(), "riscv64": {"gp", "tp"}}
+CONTROL = {"fpcr", "df", "mxcsr.rc", "x87.tags", "x87.top", "x87.rc"}
 
 LENGTHS: dict[str, list[tuple[str, int]]] = {
+    "arm64": [("00000000", 4), ("c0035fd6", 4)],
     "loongarch64": [("00000000", 4)],
     "powerpc64le": [("00000060", 4)],
     "riscv64": [("0000", 2), ("8280", 2), ("13000000", 4), ("73000000", 4)],

@@ -29,10 +29,22 @@ def _reverse(piece: int, lane: int) -> Callable[[Any], Any]:
     return run
 
 
-OPERATIONS: Mapping[str, Callable[..., Any]] = {
+def _without_high(bits: int) -> Callable[[Any], Any]:
+    """`Iop_ZeroHI<bits>ofV128`: that many of the most significant bits cleared."""
+
+    def run(value: Any) -> Any:
+        return value[value.size() - bits - 1 : 0].zero_extend(bits)
+
+    return run
+
+
+_REVERSE = {
     f"Iop_Reverse{piece}sIn{lane}_x{count}": _reverse(piece, lane)
     for count in (1, 2, 4, 8)
     for lane in (16, 32, 64)
     for piece in (1, 8, 16, 32)
     if piece < lane
 }
+_ZERO_HIGH = {f"Iop_ZeroHI{bits}ofV128": _without_high(bits) for bits in (64, 96, 112, 120)}
+
+OPERATIONS: Mapping[str, Callable[..., Any]] = {**_REVERSE, **_ZERO_HIGH}

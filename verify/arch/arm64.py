@@ -1,0 +1,60 @@
+"""AArch64, little-endian, AAPCS64.
+
+Registers and their use: "Procedure Call Standard for the Arm 64-bit Architecture (AArch64)",
+sections 6.1.1 (general-purpose registers: x19 to x29 and sp are preserved, x18 belongs to the
+platform, x30 holds the return address), 6.1.2 (SIMD and floating-point registers: of v8 to v15 only
+the low 64 bits are preserved; FPCR is preserved, the condition flags and FPSR are not) and 6.4.5
+(stack: sp is a multiple of 16, and nothing below it is protected). TPIDR_EL0 is the thread pointer.
+Every instruction has 32 bits; the one that is all zeros is permanently undefined (Arm Architecture
+Reference Manual for A-profile, C6.2, "UDF").
+
+The condition flags lie in cc_dep1 as they do in NZCV (`verify.lift.flags`); VEX keeps FPSR.QC as
+a vector that is zero when it is clear (qcflag). SVE and SME registers are unknown to VEX, and so
+are the instructions that would change them.
+"""
+
+from verify.arch.model import Architecture, Lifter, Register, Saved, word_length
+
+_FLAG_BITS = {"n": 31, "z": 30, "c": 29, "v": 28}
+_PRESERVED_VECTORS = range(8, 16)
+
+_INTEGER = (
+    *(Register(f"x{n}", f"x{n}") for n in range(18)),
+    Register("x18", "x18", Saved.RESERVED),
+    *(Register(f"x{n}", f"x{n}", Saved.CALLEE) for n in range(19, 30)),
+    Register("x30", "x30"),
+    Register("sp", "xsp", Saved.CALLEE),
+    Register("tpidr_el0", "tpidr_el0", Saved.RESERVED),
+)
+_FLAGS = tuple(Register(name, "cc_dep1", bits=(bit, bit)) for name, bit in _FLAG_BITS.items())
+_VECTOR = (
+    *(Register(f"v{n}", f"q{n}") for n in range(32) if n not in _PRESERVED_VECTORS),
+    *(Register(f"d{n}", f"q{n}", Saved.CALLEE, (63, 0)) for n in _PRESERVED_VECTORS),
+    *(Register(f"v{n}.high", f"q{n}", bits=(127, 64)) for n in _PRESERVED_VECTORS),
+    Register("fpcr", "fpcr", Saved.CALLEE),
+    Register("fpsr.qc", "qcflag"),
+)
+
+ARM64 = Architecture(
+    name="arm64",
+    title="AArch64",
+    machine="EM_AARCH64",
+    bits=64,
+    byte_order="little",
+    lifter=Lifter("vex", "ArchAArch64"),
+    registers=(*_INTEGER, *_FLAGS, *_VECTOR),
+    arguments=tuple(f"x{n}" for n in range(8)),
+    stack_pointer="sp",
+    return_address="x30",
+    red_zone=0,
+    stack_alignment=16,
+    linkage_area=(),
+    return_alignment=4,
+    instruction_bytes=4,
+    instruction_alignment=4,
+    instruction_length=word_length,
+    illegal_instruction=bytes(4),
+    debian="arm64",
+    qemu="aarch64",
+    abi="AAPCS64",
+)
