@@ -64,6 +64,7 @@ class RegionMemory:
         self._bases = bases
         self._code = code
         self._cells: dict[tuple[str, Linear], Cells] = {}
+        self._forgotten: dict[str, int] = {}
         self.unknown_write = False
         for region, cells in contents.items():
             width = next(base.width for base, name in bases.items() if name == region)
@@ -74,6 +75,7 @@ class RegionMemory:
         """An independent copy."""
         twin = RegionMemory(self._little, self._bases, self._code, {})
         twin._cells = {key: cells.copy() for key, cells in self._cells.items()}
+        twin._forgotten = dict(self._forgotten)
         twin.unknown_write = self.unknown_write
         return twin
 
@@ -81,7 +83,9 @@ class RegionMemory:
         """The bytes of a region behind its base plus `index`."""
         key = (region, index)
         if key not in self._cells:
-            prefix = region if index.is_constant else f"{region}+{index.term()!r}"
+            times = self._forgotten.get(region, 0)
+            name_of_region = f"{region}#{times}" if times else region
+            prefix = name_of_region + ("" if index.is_constant else f"+{index.term()!r}")
 
             def initial(offset: int, size: int) -> tuple[int, int, Any]:
                 name = f"{prefix}[{offset}:{offset + size}]"
@@ -134,6 +138,7 @@ class RegionMemory:
         return self._cells
 
     def forget(self, region: str) -> None:
-        """Drop what is known of a region's contents."""
+        """Drop what is known of a region's contents: what is there now is something else."""
+        self._forgotten[region] = self._forgotten.get(region, 0) + 1
         for key in [key for key in self._cells if key[0] == region]:
             del self._cells[key]
