@@ -2,9 +2,10 @@
 
 Decided by comparing two runs: if two keys that differ in a bit cannot lead to the same output
 block and the same value, the bit follows from them. If they cannot differ by 2^m or more, the key
-word follows but for an error below 2^m, though the carry may leave no single bit certain. The output block, the feed-forward and the
-operations next to the value are constraints of the comparison; what lies deeper in the rounds is
-left free. So a bit that is said to follow does follow, and more may.
+word follows but for an error below 2^m, though the carry may leave no single bit certain. The
+output block, the feed-forward and the operations next to the value are constraints of the
+comparison; what lies deeper in the rounds is left free. So a bit that is said to follow does
+follow, and more may.
 """
 
 from __future__ import annotations

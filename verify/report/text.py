@@ -39,8 +39,8 @@ SHOWN_CHECKS = 5
 
 
 def print_result(console: Console, result: Result) -> None:
-    """The verdicts, why they are not PROVED, the tables of the stack and of the registers at return,
-    and on one line what the verdicts rest on."""
+    """The verdicts, why they are not PROVED, the tables of the stack and of the registers at
+    return, and on one line what the verdicts rest on."""
     _print_target(console, result.target)
     console.print(_verdicts(result.properties))
     for property_result in result.properties:
@@ -197,7 +197,7 @@ def _stack_row(write: StackWrite) -> tuple[str, ...]:
 
 
 def _print_residues(console: Console, residues: Sequence[Residue]) -> None:
-    """The registers that the ABI does not preserve: those that hold something, the rest by number."""
+    """The registers that the ABI does not preserve: those that hold something; the rest counted."""
     if not residues:
         return
     shown = [residue for residue in residues if residue.kind not in QUIET]
