@@ -71,7 +71,7 @@ def test_report_on_a_proof(capsys: pytest.CaptureFixture[str]) -> None:
         ["property", "verdict"],
         *([name, "PROVED"] for name in PROPERTIES),
     ]
-    saves = [line for line in lines if "callee-saved  frame" in line]
+    saves = [line for line in lines if "of the caller" in line and "frame  clean" in line]
     assert len(saves) == 10  # fp, s0 to s8
     assert all(len(line) <= 80 for line in lines if not line.startswith("file "))
 
