@@ -74,6 +74,25 @@ STYLES = {
         "twenty rounds written out; key read again for the feed-forward; counter words joined by "
         "the carry bit; pointers compared at the loop head; frame with back chain"
     ),
+    "riscv64/looped": (
+        "double-round loop, four quarter rounds side by side, rotates of Zbb; key kept in "
+        "registers; 64-bit counter; blocks counted down; frame holds callee-saved registers and "
+        "the counter pointer"
+    ),
+    "riscv64/unrolled": (
+        "twenty rounds written out, rotates by two shifts; key read again for the feed-forward; "
+        "counter words updated in memory after each block; pointers compared at the loop head; "
+        "frame"
+    ),
+    "x86_64/looped": (
+        "double-round loop, the state as four SSE2 rows; key kept in registers; 64-bit counter in "
+        "a vector register; blocks counted down; no stack"
+    ),
+    "x86_64/unrolled": (
+        "twenty rounds written out, the state as four SSE2 rows; key read again for the "
+        "feed-forward; counter words updated in memory with carry; pointers compared at the loop "
+        "head; one push"
+    ),
 }
 
 

@@ -13,7 +13,7 @@ from verify.verdict import Result
 BINARIES = Path(__file__).resolve().parents[1] / "binaries"
 STYLES = tuple(
     f"{architecture}/{style}.so"
-    for architecture in ("loongarch64", "powerpc64le")
+    for architecture in ("loongarch64", "powerpc64le", "riscv64", "x86_64")
     for style in ("looped", "unrolled")
 )
 """The good programs, with their symbols."""

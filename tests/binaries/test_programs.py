@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PROGRAMS = sorted(
     path.relative_to(ROOT).as_posix()
-    for arch in ("loongarch64", "powerpc64le")
+    for arch in ("loongarch64", "powerpc64le", "riscv64", "x86_64")
     for path in (ROOT / "binaries" / arch).glob("*.so")
     if not path.name.endswith(".stripped.so")
 )
@@ -36,6 +36,8 @@ PROGRAMS = sorted(
 ENTRIES = {
     "loongarch64": ("__vdso_getrandom", "a0", ("a0", "a1", "a2", "a3", "a4")),
     "powerpc64le": ("__kernel_getrandom", "r3", ("r3", "r4", "r5", "r6", "r7")),
+    "riscv64": ("__vdso_getrandom", "a0", ("a0", "a1", "a2", "a3", "a4")),
+    "x86_64": ("__vdso_getrandom", "rax", ("rdi", "rsi", "rdx", "rcx", "r8")),
 }
 
 
@@ -51,7 +53,7 @@ def stripped(path: str) -> str:
 
 
 def test_every_architecture_has_two_styles() -> None:
-    assert len(PROGRAMS) == 4
+    assert len(PROGRAMS) == 2 * len(ENTRIES)
 
 
 @pytest.mark.parametrize("path", PROGRAMS)
@@ -91,16 +93,18 @@ class TestProgram:
         key = random.Random(path).randbytes(32)
         values = (BUFFER, size, 0, STATE, state_size)
         registers = dict(zip(arguments, values, strict=True)) | {architecture.stack_pointer: STACK}
+        popped = architecture.popped_at_return
+        returned_to = qemu.RETURN_ADDRESS.to_bytes(8, "little")[:popped]
         case = qemu.Case(
             registers=registers,
-            memory=((STATE + 96, key), (STACK - 4096, bytes(8192))),
+            memory=((STATE + 96, key), (STACK - 4096, bytes(8192)), (STACK, returned_to)),
             observe=((BUFFER, size + 64),),
         )
         entry = CODE + image.elf.getrandom.address
         (outcome,) = qemu.run(architecture.name, code, entry, [case], timeout=10)
         assert outcome.signal is None
         assert outcome.registers[result] == returned % 2**64
-        assert outcome.registers[architecture.stack_pointer] == STACK
+        assert outcome.registers[architecture.stack_pointer] == STACK + popped
         stream = chacha20.stream(struct.unpack("<8I", key), 0, max(0, returned) // 64)
         assert outcome.memory[0] == stream.ljust(size + 64, b"\0")
 

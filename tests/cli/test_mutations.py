@@ -31,7 +31,7 @@ def target_of(name: str) -> Target:
     return target
 
 
-TARGETS = [target_of(f"{a}/looped") for a in ("loongarch64", "powerpc64le")]
+TARGETS = [target_of(f"{a}/looped") for a in ("loongarch64", "powerpc64le", "riscv64", "x86_64")]
 
 
 @st.composite
