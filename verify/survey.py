@@ -46,8 +46,9 @@ def survey(engine: Engine, machine_at: MachineAt, entry: int) -> Survey:
     """The functions called from the one at `entry`, directly or through at most `MAX_CALLS`
     calls, that build ChaCha20's constants.
 
-    Where the one at `entry` begins with a jump, what lies behind the jump belongs to it as well:
-    the arm64 kernel replaces that jump, to the system call, when the processor has SIMD.
+    Where the straight line from `entry` on ends with a jump, what lies behind the jump belongs to
+    the function as well: the kernels of arm64 and s390x replace that jump, to the system call, when
+    the processor has vectors.
     """
     candidates: list[Candidate] = []
     unreadable: list[Unsupported] = []
@@ -76,13 +77,14 @@ def survey(engine: Engine, machine_at: MachineAt, entry: int) -> Survey:
 
 
 def _entries(engine: Engine, entry: int) -> tuple[int, ...]:
-    """The address, and the one behind the jump to elsewhere that is the instruction there."""
+    """The address, and the one behind the jump that the first block ends with, if it does."""
     try:
-        first = engine.lift(entry, 1)
+        first = engine.lift(entry)
     except Unsupported:
         return (entry,)
     behind = first.address + first.size
-    return (entry, behind) if engine.targets(first) != (behind,) else (entry,)
+    targets = engine.targets(first)
+    return (entry, behind) if len(targets) == 1 and behind not in targets else (entry,)
 
 
 def _walk(

@@ -123,6 +123,27 @@ def test_through_a_wrapper(architecture: str, path: str) -> None:
     assert find(wrapped).function == found
 
 
+LINK = {"loongarch64": 0x0400_0000, "powerpc64le": 1}
+"""The bit in which a call differs from a jump."""
+
+
+@pytest.mark.parametrize("instruction", [0, 4])
+@pytest.mark.parametrize(("architecture", "path"), STRIPPED.items())
+def test_behind_a_jump_that_the_kernel_replaces(
+    architecture: str, path: str, instruction: int
+) -> None:
+    image = image_of(path)
+    found = find(image)
+    getrandom = image.elf.getrandom
+    assert getrandom is not None
+    code = found.code(getrandom.address, getrandom.size)
+    assert code is not None
+    returned = getrandom.address + code.index(RETURN[architecture].to_bytes(4, "little"))
+    source = getrandom.address + instruction
+    jump = call(architecture, source, returned) & ~LINK[architecture]
+    assert find(with_words(image, {source: jump})).function == found.function
+
+
 OPAQUE = {"loongarch64": 0x38720000, "powerpc64le": 0x7C6C42A6}
 """`dbar 0` and `mftb r3`: instructions that are not executed symbolically."""
 
