@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from specs.contract import BLOCK_BYTES, REFILL_BLOCKS, REFILL_KEY_OFFSET
+from specs.contract import BLOCK_BYTES
 from verify.lift.memory import Access
 from verify.properties.model import Property, Stated, merged, unknown_memory
+from verify.properties.refill import key_read_in_time, overwritten_early
 from verify.prove.correspondence import (
     Pair,
     SpecificationWords,
@@ -94,38 +95,6 @@ def _window(segments: Segments, segment: Segment) -> Obligation:
     )
 
 
-def _in_place(segment: Segment, blocks: int) -> Obligation:
-    """The key is not read after it was overwritten, when it lies in the last block of a refill.
-
-    In that call the key is at dst + 96 and there are two blocks, so byte k of the key is byte
-    96 - 64 + k of the second block.
-    """
-    first = REFILL_KEY_OFFSET - BLOCK_BYTES * (REFILL_BLOCKS - 1)
-    overwritten: set[int] = set() if blocks else set(range(BLOCK_BYTES))
-    late: list[int] = []
-    for access in segment.accesses:
-        place = access.place
-        if place is None:
-            continue
-        touched = range(place.offset, place.offset + access.size)
-        if access.kind == "write" and place.region == "dst":
-            overwritten.update(touched)
-        elif (
-            access.kind == "read"
-            and place.region == "key"
-            and overwritten & {first + byte for byte in touched}
-        ):
-            late.append(access.instruction)
-    return Obligation(
-        f"output/in-place/{segment.name.replace(' ', '-')}",
-        f"{segment.name}: the key, when it lies at dst + {REFILL_KEY_OFFSET}, is not read after "
-        "it was overwritten",
-        segment.assumptions,
-        FALSE if late else TRUE,
-        tuple(late),
-    )
-
-
 def _words(segments: Segments, segment: Segment) -> Iterator[Pair]:
     count = segment.block_count
     specified = specified_block(segments.names.key, low_word(count), high_word(count))
@@ -152,13 +121,14 @@ def _blocks_of(segment: Segment) -> int:
 def _segment(
     segments: Segments,
     segment: Segment,
+    early: frozenset[int],
     known: dict[object, Obligation],
     done: set[tuple[Term, ...]],
 ) -> Stated:
-    if segment.end == "never" or (segment.begin == "entry" and segment.end == "loop"):
-        return Stated((_window(segments, segment),))
     blocks = _blocks_of(segment)
-    found = [_window(segments, segment), _in_place(segment, blocks)]
+    found = [_window(segments, segment), key_read_in_time(segment, blocks, early)]
+    if segment.end == "never" or (segment.begin == "entry" and segment.end == "loop"):
+        return Stated(tuple(found))
     if segment.end == "exit":
         found.append(_passes(segments, segment, blocks))
     words = (*written_words(segments, segment), segment.block_count) if blocks else ()
@@ -197,7 +167,8 @@ def state(segments: Segments) -> Stated:
     """The obligations of `output`, see the module."""
     known: dict[object, Obligation] = {}
     done: set[tuple[Term, ...]] = set()
-    parts = [_segment(segments, segment, known, done) for segment in segments]
+    early = overwritten_early(segments)
+    parts = [_segment(segments, segment, early, known, done) for segment in segments]
     words = Stated(tuple(known.values()), unknown_memory(segments))
     return merged([*parts, words])
 
