@@ -1,0 +1,93 @@
+"""Programs that are made to be proved although they are wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from binaries.build import build
+from binaries.patches import Edit, Fault
+from binaries.products import shared_object
+from tests.witness.programs import built
+from verify.target import Target
+
+
+@dataclass(frozen=True)
+class Adversary:
+    """A good program with edits, and the properties that it breaks."""
+
+    name: str
+    program: str
+    breaks: tuple[str, ...]
+    edits: tuple[Edit, ...]
+
+    def target(self, directory: Path) -> Target:
+        """Built there."""
+        architecture, base = self.program.split("/")
+        fault = Fault(self.name, architecture, base, self.breaks, self.name, self.edits)
+        path = directory / f"{self.name}.so"
+        path.write_bytes(build(shared_object(self.program, fault.path, fault=fault)))
+        return built(path)
+
+
+_SAVED = "\tstd\t%r31, SLOT(31)(%r1)\n"
+
+ADVERSARIES = (
+    Adversary(
+        "remembers-what-was-in-dst",
+        "powerpc64le/looped",
+        ("output",),
+        (
+            Edit(
+                _SAVED,
+                _SAVED + "\tstd\tdst, SLOT(13)(%r1)\n\tlwz\tx0, 0(dst)\n\tstw\tx0, SLOT(12)(%r1)\n",
+            ),
+            Edit(
+                ".Lblock:\n",
+                ".Lblock:\n"
+                "\tld\tx0, SLOT(13)(%r1)\n"
+                "\tlwz\tx0, 0(x0)\n"
+                "\tlwz\tx1, SLOT(12)(%r1)\n"
+                "\tcmplw\tx0, x1\n"
+                "\tbeq\t1f\n"
+                "\taddi\tk0, k0, 1\n"
+                "1:\n",
+            ),
+        ),
+    ),
+    # The refill's key lies at dst + 96, in the block behind.
+    Adversary(
+        "writes-ahead-into-the-key",
+        "powerpc64le/unrolled",
+        ("output",),
+        (
+            Edit(
+                "\tstw\tx15, 60(dst)\n",
+                "\tstw\tx15, 60(dst)\n"
+                "\taddi\tscratch, dst, 64\n"
+                "\tcmpld\t%cr7, scratch, end\n"
+                "\tbeq\t%cr7, 1f\n"
+                "\tli\tscratch, 0\n"
+                "\tstw\tscratch, 96(dst)\n"
+                "1:\n",
+            ),
+        ),
+    ),
+    Adversary(
+        "clears-the-last-block-first",
+        "powerpc64le/unrolled",
+        ("output",),
+        (
+            Edit(
+                "\tadd\tend, end, dst\n",
+                "\tadd\tend, end, dst\n"
+                "\taddi\tscratch, dst, 64\n"
+                "\tcmpld\t%cr7, scratch, end\n"
+                "\tbeq\t%cr7, 1f\n"
+                "\tli\tscratch, 0\n"
+                "\tstw\tscratch, 96(dst)\n"
+                "1:\n",
+            ),
+        ),
+    ),
+)
