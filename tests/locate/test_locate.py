@@ -83,7 +83,11 @@ def test_every_binary(path: str, place: tuple[int, int]) -> None:
     assert target.function_bytes == target.code(*place)
     by_symbol = ".stripped" not in path
     assert function.name == (SYMBOL if by_symbol else f"{place[0]:#x}")
-    how = f"symbol {SYMBOL}" if by_symbol else r"reached from __.* by the call at 0x3[0-9a-f]{2} and .*"
+    how = (
+        f"symbol {SYMBOL}"
+        if by_symbol
+        else r"reached from __.* by the call at 0x3[0-9a-f]{2} and .*"
+    )
     assert re.fullmatch(how, function.located)
 
 
