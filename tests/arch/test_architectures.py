@@ -14,17 +14,24 @@ ALL = pytest.mark.parametrize("architecture", ARCHITECTURES, ids=lambda a: a.nam
 
 CALLEE_SAVED = {
     "arm64": {"sp", *(f"x{n}" for n in range(19, 30)), *(f"d{n}" for n in range(8, 16))},
+    "s390x": {*(f"r{n}" for n in (*range(6, 14), 15)), *(f"f{n}" for n in range(8, 16))},
     "x86_64": {"rbx", "rbp", "rsp", "r12", "r13", "r14", "r15"},
     "riscv64": {"sp", *(f"s{n}" for n in range(12)), *(f"fs{n}" for n in range(12))},
 }
-RESERVED = {"arm64": {"x18", "tpidr_el0"}, "x86_64": set(), "riscv64": {"gp", "tp"}}
-CONTROL = {"fpcr", "df", "mxcsr.rc", "x87.tags", "x87.top", "x87.rc"}
+RESERVED = {
+    "arm64": {"x18", "tpidr_el0"},
+    "riscv64": {"gp", "tp"},
+    "s390x": {"a0", "a1"},
+    "x86_64": set(),
+}
+CONTROL = {"fpcr", "fpc.masks", "fpc.rounding", "df", "mxcsr.rc", "x87.tags", "x87.top", "x87.rc"}
 
 LENGTHS: dict[str, list[tuple[str, int]]] = {
     "arm64": [("00000000", 4), ("c0035fd6", 4)],
     "loongarch64": [("00000000", 4)],
     "powerpc64le": [("00000060", 4)],
     "riscv64": [("0000", 2), ("8280", 2), ("13000000", 4), ("73000000", 4)],
+    "s390x": [("0000", 2), ("07fe", 2), ("47f01000", 4), ("a7f40100", 4), ("c0e500000100", 6)],
     "x86_64": [
         ("c3", 1),
         ("06", 1),

@@ -32,7 +32,7 @@ FILES: dict[str, tuple[bytes, str]] = {
     "truncated by one byte": (GOOD[:-1], "truncated ELF file"),
     "unsupported machine": (
         elves.shared_object(machine=EM_SPARCV9),
-        "machine EM_SPARCV9, 64-bit, little-endian is not supported; supported are LoongArch",
+        "machine EM_SPARCV9, 64-bit, little-endian is not supported; supported are AArch64, ",
     ),
     "wrong byte order": (
         elves.shared_object(layout=elves.Format(little=False)),

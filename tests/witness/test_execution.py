@@ -363,7 +363,7 @@ def test_missing_emulator_names_the_command_that_installs_it(
             run()
 
 
-WITHOUT_RUNNER = {"arm64"}
+WITHOUT_RUNNER = {"arm64", "s390x"}
 
 
 def test_architectures_that_can_be_executed() -> None:

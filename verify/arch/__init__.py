@@ -7,9 +7,10 @@ from verify.arch.loongarch64 import LOONGARCH64
 from verify.arch.model import ON_STACK, Architecture, Lifter, Register, Saved
 from verify.arch.powerpc64le import POWERPC64LE
 from verify.arch.riscv64 import RISCV64
+from verify.arch.s390x import S390X
 from verify.arch.x86_64 import X86_64
 
-ARCHITECTURES: tuple[Architecture, ...] = (ARM64, LOONGARCH64, POWERPC64LE, RISCV64, X86_64)
+ARCHITECTURES: tuple[Architecture, ...] = (ARM64, LOONGARCH64, POWERPC64LE, RISCV64, S390X, X86_64)
 
 
 def find_architecture(machine: str, bits: int, byte_order: str) -> Architecture | None:

@@ -68,6 +68,10 @@ class Flags:
         """Write a register of the thunk."""
         self._written[offset] = value
 
+    def discard(self) -> None:
+        """Execution begins anew: forget what an instruction has set that was not executed fully."""
+        self._written.clear()
+
     def settle(self, machine: Machine) -> None:
         """The instruction at hand ends: put the flags that it has set into their register."""
         if self._written:

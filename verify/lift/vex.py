@@ -21,7 +21,14 @@ from verify.arch import Architecture, Saved
 from verify.lift.engine import Block, CodeReader, Layout, Successor, only_true
 from verify.lift.flags import Flags
 from verify.lift.machine import Machine, Unsupported
-from verify.lift.semantics import Semantics, encoded_for, flags_for, helpers_for
+from verify.lift.semantics import (
+    Semantics,
+    encoded_for,
+    flags_for,
+    helpers_for,
+    operations_for,
+    registers_for,
+)
 from verify.lift.semantics.vex import OPERATIONS
 
 _MAX_INSTRUCTIONS = 99
@@ -50,7 +57,7 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
             register.name: (register.vex_offset, register.size)
             for register in self._guest.register_list
             if register.vex_offset is not None
-        }
+        } | dict(registers_for(architecture.name))
         hard_wired = {r.storage for r in architecture.with_saved(Saved.CONSTANT)}
         self.layout = Layout(
             names,
@@ -62,6 +69,7 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         self._successors: list[Successor] = []
         self._added = encoded_for(architecture.name)
         self._helpers = helpers_for(architecture.name)
+        self._operations = {**OPERATIONS, **operations_for(architecture.name)}
         thunk = flags_for(architecture.name)
         helper = self._perform_vex_expr_CCall
         self._flags = Flags(thunk, self.layout, helper) if thunk is not None else None
@@ -109,6 +117,8 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         """Execute a block, see Engine.run."""
         self.state.machine = machine
         self._successors = []
+        if self._flags is not None:
+            self._flags.discard()
         try:
             if isinstance(block.form, _Added):
                 machine.begin(block.address)
@@ -193,7 +203,7 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         if op.startswith(_SLOW):
             self._machine.slow(args)
         args = [self._machine.converter.unfolded(arg) for arg in args]
-        ours = OPERATIONS.get(op)
+        ours = self._operations.get(op)
         if ours is not None:
             return ours(*args)
         try:

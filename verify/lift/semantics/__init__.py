@@ -69,6 +69,18 @@ def helpers_for(architecture: str) -> Mapping[str, Callable[..., Any]]:
     return table
 
 
+def operations_for(architecture: str) -> Mapping[str, Callable[..., Any]]:
+    """VEX operations that have their own meaning, or are in need of one, on one architecture."""
+    table: Mapping[str, Callable[..., Any]] = _of(architecture, "OPERATIONS", {})
+    return table
+
+
+def registers_for(architecture: str) -> Mapping[str, tuple[int, int]]:
+    """VEX's registers that archinfo does not name: name to (offset, size) in bytes."""
+    table: Mapping[str, tuple[int, int]] = _of(architecture, "REGISTERS", {})
+    return table
+
+
 def _of(architecture: str, name: str, default: object) -> Any:
     """What the file of an architecture defines under a name."""
     module = f"{__name__}.{architecture}"

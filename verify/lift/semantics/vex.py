@@ -11,12 +11,13 @@ from typing import Any
 from angr import claripy
 
 
-def _lanes(value: Any, width: int) -> list[Any]:
+def lanes(value: Any, width: int) -> list[Any]:
     """The lanes of a value, the most significant first."""
     return [value[low + width - 1 : low] for low in range(value.size() - width, -1, -width)]
 
 
-def _concat(parts: list[Any]) -> Any:
+def concat(parts: list[Any]) -> Any:
+    """One value from lanes, the most significant first."""
     return parts[0] if len(parts) == 1 else claripy.Concat(*parts)
 
 
@@ -24,7 +25,7 @@ def _reverse(piece: int, lane: int) -> Callable[[Any], Any]:
     """`Iop_Reverse<piece>sIn<lane>_x<n>`: the pieces of each lane in the opposite order."""
 
     def run(value: Any) -> Any:
-        return _concat([_concat(_lanes(part, piece)[::-1]) for part in _lanes(value, lane)])
+        return concat([concat(lanes(part, piece)[::-1]) for part in lanes(value, lane)])
 
     return run
 

@@ -1,0 +1,262 @@
+"""s390x under VEX: condition codes and lanes, against Python's integers.
+
+Condition codes: z/Architecture Principles of Operation, chapter 7.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from verify.arch import by_name
+from verify.lift.angr_import import import_angr
+from verify.lift.engine import Engine
+from verify.terms import Term, const, evaluate, variables
+
+import_angr()
+
+from verify.lift.cells import Cells  # noqa: E402
+from verify.lift.convert import Converter  # noqa: E402
+from verify.lift.machine import Machine, Unsupported  # noqa: E402
+from verify.lift.memory import RegionMemory  # noqa: E402
+from verify.lift.select import engine_for  # noqa: E402
+from verify.prove.setting import register_value, unknown_registers  # noqa: E402
+
+CODE = 0x1000
+VALUES = (0, 1, 2, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 2**63 - 1, 2**63, 2**64 - 1)
+PAIRS = [(a, b) for a in VALUES for b in VALUES]
+
+
+def run(code: str) -> tuple[Engine, Machine, Callable[[str], Term]]:
+    """Execute instructions in hexadecimal: the engine, the machine behind them, and the term of the
+    register of a name."""
+    data = bytes.fromhex(code)
+    architecture = by_name("s390x")
+
+    def read(address: int, size: int) -> bytes | None:
+        offset = address - CODE
+        return data[offset : offset + size] if 0 <= offset <= len(data) - size else None
+
+    engine = engine_for(architecture, read)
+    converter = Converter()
+    machine = Machine(
+        Cells(engine.layout.little, unknown_registers(engine.layout, converter)),
+        RegionMemory(False, {}, read, {}),
+        converter,
+        False,
+        CODE,
+        engine.layout.constants,
+    )
+    while machine.pc < CODE + len(data):
+        block = engine.lift(machine.pc)
+        (successor,) = engine.run(block, machine)
+        machine = successor.machine
+        machine.pc += block.size
+    return engine, machine, lambda name: register_value(machine, engine, architecture, name)
+
+
+def signed(value: int, width: int) -> int:
+    return value - (value >> width - 1 << width)
+
+
+def sign(value: int) -> int:
+    return 0 if value == 0 else 1 if value < 0 else 2
+
+
+def signed_code(exact: int, width: int) -> int:
+    result = signed(exact & (1 << width) - 1, width)
+    return sign(result) if result == exact else 3
+
+
+def unsigned_code(exact: int, width: int) -> int:
+    """Of an addition; of a subtraction, the left operand plus the complement of the right one."""
+    return 2 * (exact >> width) + (exact & (1 << width) - 1 != 0)
+
+
+Setter = Callable[[int, int, int, int], int]
+
+
+def complement(value: int, width: int) -> int:
+    return value ^ (1 << width) - 1
+
+
+# By the mnemonics for 32 and 64 bits: the encodings (of r2 and r3) and the condition code, from the
+# operands, the old condition code and the width.
+SETTERS: dict[str, tuple[tuple[str, str], Setter]] = {
+    "ar, agr": (
+        ("1a23", "b9080023"),
+        lambda a, b, c, w: signed_code(signed(a, w) + signed(b, w), w),
+    ),
+    "sr, sgr": (
+        ("1b23", "b9090023"),
+        lambda a, b, c, w: signed_code(signed(a, w) - signed(b, w), w),
+    ),
+    "alr, algr": (("1e23", "b90a0023"), lambda a, b, c, w: unsigned_code(a + b, w)),
+    "slr, slgr": (
+        ("1f23", "b90b0023"),
+        lambda a, b, c, w: unsigned_code(a + complement(b, w) + 1, w),
+    ),
+    "alcr, alcgr": (("b9980023", "b9880023"), lambda a, b, c, w: unsigned_code(a + b + c // 2, w)),
+    "slbr, slbgr": (
+        ("b9990023", "b9890023"),
+        lambda a, b, c, w: unsigned_code(a + complement(b, w) + c // 2, w),
+    ),
+    "nr, ngr": (("1423", "b9800023"), lambda a, b, c, w: int(a & b != 0)),
+    "xr, xgr": (("1723", "b9820023"), lambda a, b, c, w: int(a != b)),
+    "cr, cgr": (("1923", "b9200023"), lambda a, b, c, w: sign(signed(a, w) - signed(b, w))),
+    "clr, clgr": (("1523", "b9210023"), lambda a, b, c, w: sign(a - b)),
+    "ltr, ltgr": (("1223", "b9020023"), lambda a, b, c, w: sign(signed(b, w))),
+}
+
+
+def given(terms: list[Term], **values: int) -> dict[Term, int]:
+    known = {f"init_{name}": value for name, value in values.items()}
+    return {term: known[str(term.name)] for term in variables(terms)}
+
+
+@pytest.mark.parametrize("width", [32, 64])
+@pytest.mark.parametrize("name", SETTERS)
+def test_condition_code(name: str, width: int) -> None:
+    encodings, code = SETTERS[name]
+    _, _, register = run(encodings[width == 64])
+    term = register("cc")
+    mask = (1 << width) - 1
+    for a, b in PAIRS:
+        for old in range(4):
+            values = given([term], r2=a, r3=b, cc_dep1=old)
+            assert evaluate([term], values)[term] == code(a & mask, b & mask, old, width), (a, b)
+
+
+def test_counter_of_two_words() -> None:
+    """alsih r3, 1; alcr r3, r1: the carry of the higher half goes into the lower one."""
+    _, _, register = run("cc3a00000001b9980031")
+    term = register("r3")
+    for old in (0, 1, 2**32 - 1, 2**64 - 1, 0xFFFF_FFFF_0000_0000, 0x1234_5678_9ABC_DEF0):
+        low = (old >> 32) + 1
+        expected = low % 2**32 << 32 | (old + (low >> 32)) % 2**32
+        values = given([term], r3=old, r1=0)
+        assert evaluate([term], values)[term] == expected
+
+
+@pytest.mark.parametrize("mask", range(16))
+def test_branch_on_condition(mask: int) -> None:
+    """brc mask: taken where bit 3 - cc of the mask is set."""
+    code = bytes.fromhex(f"a7{mask:x}40100")
+    architecture = by_name("s390x")
+    engine = engine_for(architecture, lambda at, size: code if (at, size) == (CODE, 4) else None)
+    _, machine, _ = run("1815")
+    block = engine.lift(CODE)
+    taken = {CODE + 0x200: set[int](), CODE + 4: set[int]()}
+    for code_value in range(4):
+        copy = machine.copy()
+        offset, _ = engine.layout.registers["cc_dep1"]
+        copy.put(offset, copy.converter.leaf(const(code_value, 64)))
+        (successor,) = engine.run(block, copy)
+        target = copy.converter.term(successor.target).value
+        assert target is not None
+        taken[target].add(code_value)
+    assert taken[CODE + 0x200] == {n for n in range(4) if mask & 8 >> n}
+
+
+def lanes(value: int, width: int) -> list[int]:
+    """The lanes of a vector of 128 bits, the most significant first."""
+    text = f"{value:0128b}"
+    return [int(text[at : at + width], 2) for at in range(0, 128, width)]
+
+
+def vector(parts: list[int], width: int) -> int:
+    return int("".join(f"{part:0{width}b}" for part in parts), 2)
+
+
+def rotated(width: int, amount: int) -> Callable[[int, int, int], int]:
+    def compute(a: int, _b: int, _c: int) -> int:
+        by, mask = amount % width, (1 << width) - 1
+        return vector([(x << by | x >> width - by) & mask for x in lanes(a, width)], width)
+
+    return compute
+
+
+def rotated_by_lanes(a: int, b: int, _c: int) -> int:
+    pairs = zip(lanes(a, 32), lanes(b, 32), strict=True)
+    return vector([(x << n % 32 | x >> 32 - n % 32) & 2**32 - 1 for x, n in pairs], 32)
+
+
+def permuted(a: int, b: int, c: int) -> int:
+    source = [*lanes(a, 8), *lanes(b, 8)]
+    return vector([source[n % 32] for n in lanes(c, 8)], 8)
+
+
+def replaced(number: int) -> Callable[[int, int, int], int]:
+    """The doubleword of that number, counted from the most significant, is 0x1122334455667788."""
+
+    def compute(_a: int, _b: int, old: int) -> int:
+        parts = lanes(old, 64)
+        parts[number] = 0x1122_3344_5566_7788
+        return vector(parts, 64)
+
+    return compute
+
+
+# r1 = 0x1122334455667788 (llihf, oilf), for the instructions that need a number.
+NUMBER = "c01e11223344c01d55667788"
+# Of v1 and v2, and v3 that is both an operand and the result.
+VECTORS: dict[str, tuple[str, Callable[[int, int, int], int]]] = {
+    "verllb 3": ("e73100030033", rotated(8, 3)),
+    "verllh 9": ("e73100091033", rotated(16, 9)),
+    "verllf 12": ("e731000c2033", rotated(32, 12)),
+    "verllf 39": ("e73100272033", rotated(32, 39)),
+    "verllg 40": ("e73100283033", rotated(64, 40)),
+    "verllvf": ("e73120002073", rotated_by_lanes),
+    "vperm": ("e7312000308c", permuted),
+    "vlvgg 0": (NUMBER + "e73100003022", replaced(0)),
+    "vlvgg 1": (NUMBER + "e73100013022", replaced(1)),
+    "vsldb 4": ("e73120040077", lambda a, b, _: (a << 128 | b) >> 96 & 2**128 - 1),
+    "vx": ("e7312000006d", lambda a, b, _: a ^ b),
+    "vaf": (
+        "e731200020f3",
+        lambda a, b, _: vector(
+            [(x + y) % 2**32 for x, y in zip(lanes(a, 32), lanes(b, 32), strict=True)], 32
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_vectors(name: str) -> None:
+    code, compute = VECTORS[name]
+    _, _, register = run(code)
+    result = register("v3")
+    values = random.Random(name)
+    for _ in range(20):
+        a, b, c = (values.getrandbits(128) for _ in range(3))
+        found = evaluate([result], given([result], v1=a, v2=b, v3=c))[result]
+        assert found == compute(a, b, c)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_lane_of_a_vector(number: int) -> None:
+    """vlgvg r2, v1, number"""
+    _, _, register = run(f"e7210{number:03x}3021")
+    value = 0x0011_2233_4455_6677_8899_AABB_CCDD_EEFF
+    term = register("r2")
+    assert evaluate([term], given([term], v1=value))[term] == lanes(value, 64)[number]
+
+
+def test_other_ways_to_set_the_condition_code_are_not_executed() -> None:
+    with pytest.raises(Unsupported, match="0x1000: KeyError"):
+        run("a72100011815")  # tmll r2, 1; lr r1, r5
+
+
+def test_what_an_instruction_left_unfinished_is_forgotten() -> None:
+    engine, machine, _ = run("1815")
+    code = bytes.fromhex("a72100011815")
+    engine = engine_for(
+        by_name("s390x"),
+        lambda at, size: code[at - CODE :][:size] if at + size <= CODE + 6 else None,
+    )
+    with pytest.raises(Unsupported):
+        engine.run(engine.lift(CODE), machine.copy())
+    (successor,) = engine.run(engine.lift(CODE + 4), machine.copy())
+    assert successor.machine.instruction == CODE + 4

@@ -1,0 +1,172 @@
+"""What is particular to s390x under VEX: the condition code, and lanes that are counted from the
+most significant one.
+
+VEX's `libvex_guest_s390x.h` gives the places of the thunk and of the floating-point control, its
+`guest_s390_defs.h` the operations: the operands are extended to 64 bits, and of an addition with
+carry or a subtraction with borrow the second one comes combined with the carry or borrow by
+exclusive or. The condition codes are those of the z/Architecture Principles of Operation, chapter
+7. Operations of the thunk that are not listed raise, so that an instruction that sets the
+condition code in another way is not executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from angr import claripy
+
+from verify.lift.flags import FlagThunk
+from verify.lift.semantics.vex import concat, lanes
+
+_WIDTH = 64
+_RESULT = 32
+_SET = 35
+
+REGISTERS: Mapping[str, tuple[int, int]] = {
+    "fpc": (712, 4),
+    "cc_op": (736, 8),
+    "cc_dep1": (744, 8),
+    "cc_dep2": (752, 8),
+    "cc_ndep": (760, 8),
+}
+FLAGS = FlagThunk("cc_op", ("cc_dep1", "cc_dep2", "cc_ndep"), "settled", _SET)
+
+Code = Callable[[Any, Any, Any], Any]
+"""A condition code in 2 bits from the three operands of the thunk."""
+
+
+def _code(value: int) -> Any:
+    return claripy.BVV(value, 2)
+
+
+def _bits(high: Any, low: Any) -> Any:
+    """A condition code from two conditions."""
+    return claripy.Concat(
+        *(claripy.If(c, claripy.BVV(1, 1), claripy.BVV(0, 1)) for c in (high, low))
+    )
+
+
+def _compared(equal: Any, less: Any) -> Any:
+    return claripy.If(equal, _code(0), claripy.If(less, _code(1), _code(2)))
+
+
+def _signed_result(width: int, *, subtract: bool) -> Code:
+    """Zero, negative, positive, overflow."""
+
+    def run(left: Any, right: Any, _: Any) -> Any:
+        a, b = (operand[width - 1 : 0].sign_extend(1) for operand in (left, right))
+        exact = a - b if subtract else a + b
+        result = exact[width - 1 : 0]
+        overflow = exact[width:width] != exact[width - 1 : width - 1]
+        return claripy.If(overflow, _code(3), _compared(result == 0, result.SLT(0)))
+
+    return run
+
+
+def _unsigned_result(width: int, *, subtract: bool, carry: bool) -> Code:
+    """The higher bit is the carry out, or that there is no borrow; the lower one that the result is
+    not zero."""
+
+    def run(left: Any, right: Any, carried: Any) -> Any:
+        right = right ^ carried if carry else right
+        a, b, c = (operand[width - 1 : 0].zero_extend(1) for operand in (left, right, carried))
+        exact = a - b if subtract else a + b
+        if carry:
+            exact = exact - c if subtract else exact + c
+        carried_out = exact[width:width] == int(not subtract)
+        return _bits(carried_out, exact[width - 1 : 0] != 0)
+
+    return run
+
+
+_CODES: Mapping[int, Code] = {
+    0: lambda a, _b, _c: _bits(claripy.false(), a != 0),
+    1: lambda a, b, _c: _compared(a == b, a.SLT(b)),
+    2: lambda a, b, _c: _compared(a == b, a.ULT(b)),
+    3: _signed_result(32, subtract=False),
+    4: _signed_result(64, subtract=False),
+    5: _unsigned_result(32, subtract=False, carry=False),
+    6: _unsigned_result(64, subtract=False, carry=False),
+    7: _unsigned_result(32, subtract=False, carry=True),
+    8: _unsigned_result(64, subtract=False, carry=True),
+    9: _signed_result(32, subtract=True),
+    10: _signed_result(64, subtract=True),
+    11: _unsigned_result(32, subtract=True, carry=False),
+    12: _unsigned_result(64, subtract=True, carry=False),
+    13: _unsigned_result(32, subtract=True, carry=True),
+    14: _unsigned_result(64, subtract=True, carry=True),
+    15: lambda a, _b, _c: _compared(a == 0, a.SLT(0)),
+    _SET: lambda a, _b, _c: a[1:0],
+}
+
+
+def _condition_code(width: int, _state: Any, operation: Any, *operands: Any) -> Any:
+    """The condition code, in `width` bits."""
+    return _CODES[operation.concrete_value](*operands).zero_extend(width - 2)
+
+
+def _condition(_state: Any, mask: Any, operation: Any, *operands: Any) -> Any:
+    """8 where the constant mask, whose bit 3 is for condition code 0, has the bit of the condition
+    code, else 0, in 32 bits."""
+    code = _CODES[operation.concrete_value](*operands)
+    chosen = [code == n for n in range(4) if mask.concrete_value & 8 >> n]
+    return claripy.If(
+        claripy.Or(claripy.false(), *chosen), *(claripy.BVV(n, _RESULT) for n in (8, 0))
+    )
+
+
+HELPERS: Mapping[str, Callable[..., Any]] = {
+    "settled": partial(_condition_code, _WIDTH),
+    "s390_calculate_cc": partial(_condition_code, _RESULT),
+    "s390_calculate_cond": _condition,
+}
+
+
+def _get_lane(width: int) -> Callable[[Any, Any], Any]:
+    """`Iop_GetElem`: the lane of a constant number."""
+    return lambda value, number: lanes(value, width)[number.concrete_value]
+
+
+def _set_lane(width: int) -> Callable[[Any, Any, Any], Any]:
+    """`Iop_SetElem`: the vector with the lane of a constant number replaced."""
+
+    def run(value: Any, number: Any, new: Any) -> Any:
+        parts = lanes(value, width)
+        parts[number.concrete_value] = new
+        return concat(parts)
+
+    return run
+
+
+def _rotate_lanes(width: int) -> Callable[[Any, Any], Any]:
+    """`Iop_Rol`: each lane rotated left by the same lane of the second vector, modulo its width."""
+
+    def run(value: Any, amounts: Any) -> Any:
+        pairs = zip(lanes(value, width), lanes(amounts, width), strict=True)
+        return concat([claripy.RotateLeft(lane, by & width - 1) for lane, by in pairs])
+
+    return run
+
+
+def _permute(first: Any, second: Any, numbers: Any) -> Any:
+    """`Iop_Perm8x16x2`: the bytes of both vectors, numbered from the most significant of the first,
+    chosen by the low five bits of the third vector's bytes."""
+    source = [*lanes(first, 8), *lanes(second, 8)]
+    chosen = []
+    for number in lanes(numbers, 8):
+        byte = source[0]
+        for place, candidate in enumerate(source):
+            byte = claripy.If(number & 31 == place, candidate, byte)
+        chosen.append(byte)
+    return concat(chosen)
+
+
+_LANES = ((8, 16), (16, 8), (32, 4), (64, 2))
+OPERATIONS: Mapping[str, Callable[..., Any]] = {
+    **{f"Iop_GetElem{width}x{count}": _get_lane(width) for width, count in _LANES},
+    **{f"Iop_SetElem{width}x{count}": _set_lane(width) for width, count in _LANES},
+    **{f"Iop_Rol{width}x{count}": _rotate_lanes(width) for width, count in _LANES},
+    "Iop_Perm8x16x2": _permute,
+}
