@@ -1,0 +1,247 @@
+"""Words of the code are found and proved to be the specification's, or not believed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specs import chacha20
+from tests.proving import PROGRAMS, segments_of_program, target_of
+from verify.decide import Answer, check, valid
+from verify.lift.angr_import import import_angr
+from verify.options import Options
+from verify.terms import (
+    Term,
+    add,
+    concat,
+    conjunction,
+    const,
+    equal,
+    extract,
+    iff_else,
+    negate,
+    rotate_left,
+    sign_extend,
+    var,
+    zero_extend,
+)
+from verify.terms.term import binary, substitute
+from verify.verdict import Verdict
+
+import_angr()
+
+from verify.properties import output  # noqa: E402
+from verify.prove.correspondence import (  # noqa: E402
+    Pair,
+    SpecificationWords,
+    Specified,
+    correspond,
+    shape,
+    specified_block,
+)
+from verify.run import prove  # noqa: E402
+
+KEY = tuple(var(f"k{n}", 32) for n in range(8))
+LOW, HIGH = var("low", 32), var("high", 32)
+OPERATIONS_OF_A_BLOCK = 976
+"""80 quarter rounds of 12 operations, and 16 sums; the sums of zero and zero are constants."""
+
+
+def proved_by(pairs: Sequence[Pair]) -> bool:
+    return all(valid((), pair.formula).answer is Answer.UNSAT for pair in pairs)
+
+
+def is_refuted(pairs: Sequence[Pair]) -> bool:
+    return any(valid((), pair.formula).answer is Answer.SAT for pair in pairs)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_few_formulas_say_it_all(name: str) -> None:
+    """Every operation of the block is found, and most are the same but for names."""
+    stated = output.state(segments_of_program(name))
+    words = [o for o in stated.obligations if o.id.startswith("output/word")]
+    assert len(words) <= 40
+    instances = sum(obligation.instances for obligation in words)
+    assert OPERATIONS_OF_A_BLOCK - 16 <= instances <= 3 * OPERATIONS_OF_A_BLOCK
+    assert not any(obligation.assumptions for obligation in words)
+    assert stated.undecided == ()
+
+
+def wrong_rotations(position: int) -> Callable[[pytest.MonkeyPatch], None]:
+    def apply(patch: pytest.MonkeyPatch) -> None:
+        rotations = list(chacha20.ROTATIONS)
+        rotations[position] += 1
+        patch.setattr(chacha20, "ROTATIONS", tuple(rotations))
+
+    return apply
+
+
+def wrong_constant(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(chacha20, "CONSTANTS", (*chacha20.CONSTANTS[:3], 0x6B206573))
+
+
+def wrong_round(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(chacha20, "QUARTER_ROUNDS", (*chacha20.QUARTER_ROUNDS[:7], (3, 4, 14, 9)))
+
+
+def fewer_rounds(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(chacha20, "ROUNDS", 18)
+
+
+WRONG = {
+    **{f"rotation{n}": wrong_rotations(n) for n in range(4)},
+    "constant": wrong_constant,
+    "order": wrong_round,
+    "rounds": fewer_rounds,
+}
+
+
+@pytest.mark.parametrize("name", ["loongarch64/looped.so", "powerpc64le/unrolled.so"])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_another_specification_is_not_proved(
+    name: str, wrong: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    WRONG[wrong](monkeypatch)
+    result = prove(target_of(name), Options(properties=("output",), replay=False))
+    (one,) = result.properties
+    assert one.verdict is Verdict.UNKNOWN
+    assert "a counterexample candidate" in one.reason
+
+
+def toy(words: SpecificationWords) -> list[Term]:
+    """A small specification: one quarter round and a sum."""
+    a, b, c, d = chacha20.quarter_round(words, KEY[0], KEY[1], LOW, KEY[2])
+    return [words.add(a, b), words.xor(c, d), words.rotl(d, 5), b]
+
+
+def specified() -> Specified:
+    words = SpecificationWords()
+    result = toy(words)
+    return Specified(tuple(result), words.made)
+
+
+class Code(SpecificationWords):
+    """The words of code that keeps each in a register of 64 bits, in a style of its own."""
+
+    def __init__(self, style: Callable[[Term], Term]) -> None:
+        super().__init__()
+        self._style = style
+        self.registers: dict[Term, str] = {}
+
+    def _remember(self, term: Term, kind: str) -> Term:
+        register = self._style(term)
+        self.registers[register] = kind
+        return extract(register, 31, 0)
+
+
+def code(style: Callable[[Term], Term]) -> tuple[list[Term], list[Term]]:
+    """The result of the code, and what it wrote to registers."""
+    words = Code(style)
+    return toy(words), list(words.registers)
+
+
+STYLES: dict[str, Callable[[Term], Term]] = {
+    "zero-extended": lambda word: zero_extend(word, 32),
+    "sign-extended": lambda word: sign_extend(word, 32),
+    "upper lane": lambda word: concat(word, extract(word, 15, 0), const(0, 16)),
+    "as it is": lambda word: word,
+    "complemented twice": lambda word: binary("bvxor", word, const(0, 32)),
+    "with junk": lambda word: concat(var("junk", 32), word),
+}
+
+
+@pytest.mark.parametrize("style", set(STYLES) - {"upper lane"})
+def test_any_style_is_proved(style: str) -> None:
+    actual, written = code(STYLES[style])
+    pairs = correspond(actual, written, specified())
+    assert proved_by(pairs)
+    assert {pair.word for pair in pairs} >= set(specified().words)
+    assert [pair.kind for pair in pairs][-4:] == ["output"] * 4
+
+
+def test_words_in_an_upper_lane_are_found() -> None:
+    first, second, *rest = specified().words
+    packed = concat(first, binary("bvxor", second, const(0, 32)))
+    actual = [extract(packed, 63, 32), extract(packed, 31, 0), *rest]
+    pairs = correspond(actual, [packed], specified())
+    assert proved_by(pairs)
+    assert {(pair.word, pair.term) for pair in pairs} >= {(first, packed), (second, packed)}
+
+
+@pytest.mark.parametrize("style", ["zero-extended", "as it is", "with junk"])
+@given(st.integers(0, 12), st.integers(0, 31))
+def test_what_random_values_do_not_show_is_not_believed(style: str, place: int, bit: int) -> None:
+    """One word has one wrong bit for one key: the samples agree, the formulas do not."""
+    seen = 0
+
+    def faulty(word: Term) -> Term:
+        nonlocal seen
+        seen += 1
+        if seen == place + 1:
+            rare = equal(KEY[0], const(0xDEADBEEF, 32))
+            word = iff_else(rare, binary("bvxor", word, const(1 << bit, 32)), word)
+        return STYLES[style](word)
+
+    actual, written = code(faulty)
+    pairs = correspond(actual, written, specified())
+    assert proved_by(pairs) == (place >= seen)
+    assert is_refuted(pairs) == (place < seen)
+
+
+def test_the_pairs_together_prove_the_whole() -> None:
+    """On a small specification, where a solver can also decide it at once."""
+    actual, written = code(STYLES["sign-extended"])
+    whole = conjunction(
+        equal(word, term) for word, term in zip(specified().words, actual, strict=True)
+    )
+    assert check([negate(whole)]).answer is Answer.UNSAT
+    assert proved_by(correspond(actual, written, specified()))
+    actual[1] = add(actual[1], const(1, 32))
+    assert is_refuted(correspond(actual, written, specified()))
+
+
+def test_without_registers_to_match_the_outputs_are_compared_as_they_are() -> None:
+    actual, _ = code(STYLES["as it is"])
+    pairs = correspond(actual, [], specified())
+    assert [pair.kind for pair in pairs] == ["output"] * 4
+    assert proved_by(pairs)
+
+
+def test_the_specification_of_a_block_is_the_one_of_specs() -> None:
+    block = specified_block(KEY, LOW, HIGH)
+    values = {**{k: 0x01020304 * (n + 1) for n, k in enumerate(KEY)}, LOW: 7, HIGH: 9}
+    constants = {v: const(value, 32) for v, value in values.items()}
+    found = [term.value for term in substitute(block.words, constants)]
+    key = [values[k] for k in KEY]
+    assert found == list(chacha20.block(chacha20.INTS, key, 7, 9))
+    assert len(block.made) == OPERATIONS_OF_A_BLOCK
+    kinds = set(block.made.values())
+    assert kinds == {"sum", "exclusive or", *(f"rotation by {n}" for n in chacha20.ROTATIONS)}
+
+
+A, B = var("a", 32), var("b", 32)
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "same"),
+    [
+        (add(A, B), add(LOW, HIGH), True),
+        (add(A, B), add(B, A), True),
+        (add(A, A), add(A, B), False),
+        (add(A, const(1, 32)), add(B, const(1, 32)), True),
+        (add(A, const(1, 32)), add(A, const(2, 32)), False),
+        (rotate_left(A, 7), rotate_left(B, 7), True),
+        (rotate_left(A, 7), rotate_left(A, 8), False),
+        (extract(A, 7, 0), extract(A, 8, 1), False),
+        (zero_extend(A, 32), sign_extend(A, 32), False),
+        (add(A, B), binary("bvsub", A, B), False),
+        (var("x", 8), var("x", 9), False),
+        (equal(add(A, B), A), equal(add(A, B), B), False),
+    ],
+    ids=repr,
+)
+def test_shape_forgets_names_and_nothing_else(one: Term, two: Term, same: bool) -> None:
+    assert (shape(one) == shape(two)) == same
