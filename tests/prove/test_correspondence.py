@@ -164,7 +164,7 @@ def test_any_style_is_proved(style: str) -> None:
 
 def test_words_in_an_upper_lane_are_found() -> None:
     first, second, *rest = specified().words
-    packed = concat(first, binary("bvxor", second, const(0, 32)))
+    packed = binary("bvxor", concat(first, second), const(0, 64))
     actual = [extract(packed, 63, 32), extract(packed, 31, 0), *rest]
     pairs = correspond(actual, [packed], specified())
     assert proved_by(pairs)
