@@ -199,6 +199,17 @@ def replaced(number: int) -> Callable[[int, int, int], int]:
     return compute
 
 
+def merged(width: int, *, high: bool) -> Callable[[int, int, int], int]:
+    """The lanes of one half of both vectors in turn."""
+
+    def compute(a: int, b: int, _: int) -> int:
+        half = slice(0, 64 // width) if high else slice(64 // width, None)
+        pairs = zip(lanes(a, width)[half], lanes(b, width)[half], strict=True)
+        return vector([lane for pair in pairs for lane in pair], width)
+
+    return compute
+
+
 # r1 = 0x1122334455667788 (llihf, oilf), for the instructions that need a number.
 NUMBER = "c01e11223344c01d55667788"
 # Of v1 and v2, and v3 that is both an operand and the result.
@@ -213,6 +224,10 @@ VECTORS: dict[str, tuple[str, Callable[[int, int, int], int]]] = {
     "vlvgg 0": (NUMBER + "e73100003022", replaced(0)),
     "vlvgg 1": (NUMBER + "e73100013022", replaced(1)),
     "vsldb 4": ("e73120040077", lambda a, b, _: (a << 128 | b) >> 96 & 2**128 - 1),
+    "vmrhb": ("e73120000061", merged(8, high=True)),
+    "vmrhf": ("e73120002061", merged(32, high=True)),
+    "vmrlf": ("e73120002060", merged(32, high=False)),
+    "vrepf 1": ("e7310001204d", lambda a, b, _: vector([lanes(a, 32)[1]] * 4, 32)),
     "vx": ("e7312000006d", lambda a, b, _: a ^ b),
     "vaf": (
         "e731200020f3",
@@ -233,6 +248,17 @@ def test_vectors(name: str) -> None:
         a, b, c = (values.getrandbits(128) for _ in range(3))
         found = evaluate([result], given([result], v1=a, v2=b, v3=c))[result]
         assert found == compute(a, b, c)
+
+
+@pytest.mark.parametrize(("size", "width"), [(1, 16), (2, 32), (3, 64)])
+def test_store_with_reversed_bytes(size: int, width: int) -> None:
+    """vstbr v1, 0(r2)"""
+    _, machine, _ = run(f"e6102000{size}00e")
+    (access,) = machine.accesses
+    value = 0x0011_2233_4455_6677_8899_AABB_CCDD_EEFF
+    words = [lane.to_bytes(width // 8, "little") for lane in lanes(value, width)]
+    stored = evaluate([access.value], given([access.value], v1=value))[access.value]
+    assert stored == int.from_bytes(b"".join(words), "big")
 
 
 @pytest.mark.parametrize("number", [0, 1])

@@ -163,10 +163,16 @@ def _permute(first: Any, second: Any, numbers: Any) -> Any:
     return concat(chosen)
 
 
+def _permute_one(value: Any, numbers: Any) -> Any:
+    """`Iop_Perm8x16`: the same of one vector, with the low four bits; higher ones are zero."""
+    return _permute(value, value, numbers)
+
+
 _LANES = ((8, 16), (16, 8), (32, 4), (64, 2))
 OPERATIONS: Mapping[str, Callable[..., Any]] = {
     **{f"Iop_GetElem{width}x{count}": _get_lane(width) for width, count in _LANES},
     **{f"Iop_SetElem{width}x{count}": _set_lane(width) for width, count in _LANES},
     **{f"Iop_Rol{width}x{count}": _rotate_lanes(width) for width, count in _LANES},
+    "Iop_Perm8x16": _permute_one,
     "Iop_Perm8x16x2": _permute,
 }
