@@ -81,6 +81,12 @@ def check(
 _local = threading.local()
 
 
+def start_afresh() -> None:
+    """Let the next query of this thread begin a new Z3 context, so that what follows does not
+    depend on what was asked before."""
+    _local.queries = _CONTEXT_QUERIES
+
+
 def _context() -> Any:
     """The Z3 context of this thread, replaced before it grows old: making one takes longer than
     most queries."""

@@ -73,12 +73,14 @@ def prove(target: Target, options: Options, progress: Report = lambda _: None) -
     start = time.perf_counter()
     progress(Progress("load", target.function.name, 0, 0))
     import_angr()
+    from verify.decide import start_afresh
     from verify.lift.machine import Unsupported
     from verify.properties import PROPERTIES
     from verify.prove.segments import segments_of
     from verify.solve import Solver
 
     claims = [claim for claim in PROPERTIES if claim.id in options.properties]
+    start_afresh()
     solver = Solver(options)
     progress(Progress("execute", target.function.name, 0, 0))
     segments: Segments | None = None
