@@ -21,7 +21,7 @@ CONDITIONS: tuple[Callable[[int, int, int, int], bool], ...] = (
     lambda n, z, c, v: n == v and z == 0,
     lambda n, z, c, v: True,
 )
-"""By bits 3..1 of a condition; bit 0 negates it, except for the last (C1.2.4)."""
+"""By bits 3..1 of a condition; bit 0 negates it, except for the last."""
 VALUES = (0, 1, 2, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 2**63 - 1, 2**63, 2**64 - 1)
 PAIRS = [(a, b) for a in VALUES for b in VALUES]
 

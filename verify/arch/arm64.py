@@ -1,12 +1,12 @@
 """AArch64, little-endian, AAPCS64.
 
 Registers and their use: "Procedure Call Standard for the Arm 64-bit Architecture (AArch64)",
-sections 6.1.1 (general-purpose registers: x19 to x29 and sp are preserved, x18 belongs to the
-platform, x30 holds the return address), 6.1.2 (SIMD and floating-point registers: of v8 to v15 only
-the low 64 bits are preserved; FPCR is preserved, the condition flags and FPSR are not) and 6.4.5
-(stack: sp is a multiple of 16, and nothing below it is protected). TPIDR_EL0 is the thread pointer.
-Every instruction has 32 bits; the one that is all zeros is permanently undefined (Arm Architecture
-Reference Manual for A-profile, C6.2, "UDF").
+sections "General-purpose registers" (x19 to x29 and sp are preserved, x18 belongs to the platform,
+x30 holds the return address), "SIMD and Floating-Point registers" (of v8 to v15 only the low 64
+bits are preserved; FPCR is preserved, the condition flags and FPSR are not) and "Universal stack
+constraints" (sp is a multiple of 16, and nothing below it is protected). TPIDR_EL0 is the thread
+pointer. Every instruction has 32 bits; the one that is all zeros is permanently undefined (Arm
+Architecture Reference Manual for A-profile, "UDF").
 
 The condition flags lie in cc_dep1 as they do in NZCV (`verify.lift.flags`); VEX keeps FPSR.QC as
 a vector that is zero when it is clear (qcflag). SVE and SME registers are unknown to VEX, and so

@@ -1,7 +1,8 @@
 """What is particular to AArch64 under VEX: its flags.
 
 VEX's `libvex_guest_arm64.h` describes the thunk; the flags lie as in NZCV, the conditions are
-numbered as in the encodings (Arm Architecture Reference Manual for A-profile, C5.2.10 and C1.2.4).
+numbered as in the encodings (Arm Architecture Reference Manual for A-profile, "NZCV, Condition
+Flags" and "Condition code").
 Conditions are read from single bits, so that one that is certain is seen to be.
 """
 
