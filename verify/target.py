@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from verify.arch import Architecture
 
@@ -60,6 +60,14 @@ class Target:
             if code is not None:
                 return architecture.instruction_length(code)
         return architecture.instruction_alignment
+
+    def moved(self, by: int) -> Target:
+        """The same image mapped `by` bytes further up."""
+        return replace(
+            self,
+            segments=tuple(replace(part, address=part.address + by) for part in self.segments),
+            function=replace(self.function, address=self.function.address + by),
+        )
 
     @property
     def function_bytes(self) -> bytes:

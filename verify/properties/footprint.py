@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 
 from specs.contract import BLOCK_BYTES, REGIONS
 from verify.lift.memory import CODE, STACK, Access
+from verify.lift.select import engine_for
 from verify.properties.model import Property, Stated, merged
 from verify.prove.obligation import AccessProbe, Obligation, Probe, StackWriteProbe
-from verify.prove.segments import Segment, Segments
+from verify.prove.segments import Segment, Segments, segments_of
 from verify.prove.stack import stack_offsets
 from verify.terms import (
     FALSE,
@@ -160,9 +161,47 @@ def _probes(accesses: list[Access]) -> Iterator[Probe]:
             yield AccessProbe(place.region, place.offset if place.offset < 0 else last)
 
 
+_MOVED_BY = 0x1234_0000
+"""Bytes by which the image is moved to see that its addresses move with it."""
+
+
+def _code_reads(segments: Segments, moved_by: int) -> frozenset[tuple[int, int]]:
+    """(instruction, address) of every read of the image's own bytes, moved back."""
+    return frozenset(
+        (access.instruction - moved_by, access.place.offset - moved_by)
+        for segment in segments
+        for access in segment.accesses
+        if access.place is not None and access.place.region == CODE
+    )
+
+
+def _position_independent(segments: Segments) -> Stated:
+    """A constant address is one in the image only if it moves when the image does: the kernel maps
+    a vDSO anywhere, and what lies at an absolute address is not part of it."""
+    reads = _code_reads(segments, 0)
+    if not reads:
+        return Stated(())
+    moved = segments.target.moved(_MOVED_BY)
+    engine = engine_for(moved.architecture, moved.code)
+    still = _code_reads(segments_of(moved, engine), _MOVED_BY)
+    absolute = sorted(instruction for instruction, _ in reads ^ still)
+    return Stated(
+        (
+            Obligation(
+                "footprint/read/code/position-independent",
+                "every address of code and constants is relative to where the image is mapped",
+                (),
+                FALSE if absolute else TRUE,
+                tuple(dict.fromkeys(absolute)),
+            ),
+        )
+    )
+
+
 def state(segments: Segments) -> Stated:
-    """One obligation per segment, kind of access and region."""
-    return merged([_segment(segments, segment) for segment in segments])
+    """One obligation per segment, kind of access and region, and one on constant addresses."""
+    parts = [_segment(segments, segment) for segment in segments]
+    return merged([*parts, _position_independent(segments)])
 
 
 FOOTPRINT = Property("footprint", "reads and writes only what the contract names", state)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from verify.decide import Answer, check
 from verify.prove.correspondence import (
@@ -31,6 +32,7 @@ from verify.terms import (
     equal,
     extract,
     negate,
+    postorder,
     substitute,
     subtract,
     unsigned_less,
@@ -44,6 +46,7 @@ _OPERATIONS = 12
 _LAST_QUARTER_ROUNDS = 4
 _DEPTH = 2
 _BUDGET = 1_000_000
+_DEEP = 200
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,10 @@ def leak(segments: Segments, segment: Segment, value: Term) -> Leak:
         {term: cut(term, words, names, n) for n, (term, words) in enumerate(found.items())}
     )
     residue = code.outside(value)
-    return Leak(_in_words(segments, names, specified, residue), _follows(segments, names, residue))
+    words = _in_words(segments, names, specified, residue)
+    if sum(1 for _ in islice(postorder([residue]), _DEEP)) == _DEEP:
+        return Leak(f"{words}; too far from the specification to say more", {})
+    return Leak(words, _follows(segments, names, residue))
 
 
 def _in_words(
@@ -140,7 +146,7 @@ def _known(same: list[Term], word: Term, twin: Term) -> str:
         negate(equal(extract(word, bit, bit), extract(twin, bit, bit))) for bit in range(word.width)
     ]
     certain = 0
-    if check((*same, *bits), _BUDGET).answer is not Answer.SAT:
+    if check((*same, *bits), _BUDGET).answer is Answer.UNSAT:
         certain = sum(not can(bit) for bit in bits)
     error = _error(can, word, twin)
     if word.width - error > certain:
