@@ -60,7 +60,8 @@ class Invariant:
 
 @dataclass(frozen=True)
 class Guess:
-    """The block loop, its first two arrivals, and whether it is left in the head's own block."""
+    """The block loop, its first two arrivals, and whether it is left in the head's own block
+    before a pass, not behind it."""
 
     loop: NaturalLoop
     first: Machine
@@ -147,7 +148,8 @@ def guess(
                     inside = next((m for m in live if m.pc in loop.blocks), None)
                     second = inside and _arrive(engine, flow, inside, loop)
                     if second:
-                        return Guess(loop, first[loop.head], second, block == loop.head)
+                        at_head = block == loop.head and len(loop.blocks) > 1
+                        return Guess(loop, first[loop.head], second, at_head)
         pending.extend(m for m in live if m.pc != block or len(successors) == 1)
     return None
 
