@@ -191,6 +191,21 @@ def test_what_random_values_do_not_show_is_not_believed(style: str, place: int, 
     assert is_refuted(pairs) == (place < seen)
 
 
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_word_that_is_computed_twice_is_proved_twice(wrong: bool) -> None:
+    """The second time it has a wrong bit for one key, and that is what is used."""
+    first = specified().words[3]
+    rare = equal(KEY[0], const(0xDEADBEEF, 32))
+    again = iff_else(rare, binary("bvxor", first, const(int(wrong), 32)), add(first, const(0, 32)))
+    one, two = zero_extend(first, 32), sign_extend(again, 32)
+    both = binary("bvand", one, two)
+    actual = [*specified().words[:3], extract(both, 31, 0)]
+    pairs = correspond(actual, [one, two, both], specified())
+    assert {pair.term for pair in pairs} >= {one, two}
+    assert proved_by(pairs) == (not wrong)
+    assert is_refuted(pairs) == wrong
+
+
 def test_the_pairs_together_prove_the_whole() -> None:
     """On a small specification, where a solver can also decide it at once."""
     actual, written = code(STYLES["sign-extended"])
