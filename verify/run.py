@@ -91,15 +91,16 @@ def prove(target: Target, options: Options, progress: Report = lambda _: None) -
         judged = [_unsupported(claim, str(error)) for claim in claims]
     _refute(target, segments, judged, options, progress)
     summary = target_summary(target, segments)
+    unchecked = _unchecked(target, segments)
     return Result(
         summary,
         tuple(_result(segments, target, one) for one in judged),
         _stack_writes(segments, options),
         _discipline(segments, judged),
         _residues(segments, options),
-        _findings(target, segments),
+        _findings(segments, unchecked),
         loop_summaries(segments) if segments is not None else (),
-        _caveats(target, segments),
+        _CAVEATS if unchecked == () else (Caveat.LIFTER_UNCHECKED, *_CAVEATS),
         tool_versions(target, judged),
         time.perf_counter() - start,
     )
@@ -269,25 +270,22 @@ def _residues(segments: Segments | None, options: Options) -> tuple[Residue, ...
     return residues(segments) if segments is not None and "secrecy" in options.properties else ()
 
 
-def _findings(target: Target, segments: Segments | None) -> tuple[str, ...]:
+def _findings(segments: Segments | None, unchecked: tuple[str, ...] | None) -> tuple[str, ...]:
     from verify.properties.alignment import findings
 
     if segments is None:
         return ()
-    unchecked = _unchecked(target, segments)
     named = (f"not compared with QEMU: {', '.join(unchecked)}",) if unchecked else ()
     return (*findings(segments), *named)
 
 
-def _unchecked(target: Target, segments: Segments) -> tuple[str, ...]:
-    """The instruction forms of the function that were not compared with QEMU."""
+def _unchecked(target: Target, segments: Segments | None) -> tuple[str, ...] | None:
+    """The instruction forms of the function that were not compared with QEMU; None where it is
+    not known which there are."""
+    if segments is None:
+        return None
     blocks = segments.flow.blocks.values()
     return unchecked_forms(target, sorted({a for block in blocks for a in block.instructions}))
-
-
-def _caveats(target: Target, segments: Segments | None) -> tuple[Caveat, ...]:
-    checked = segments is not None and not _unchecked(target, segments)
-    return _CAVEATS if checked else (Caveat.LIFTER_UNCHECKED, *_CAVEATS)
 
 
 def _discipline(segments: Segments | None, judged: Sequence[_Judged]) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import networkx
 
@@ -44,8 +46,9 @@ def control_flow(engine: Engine, entry: int) -> ControlFlow:
     Raises Unsupported where an instruction cannot be decoded.
     """
     leaders = {entry}
+    lift = cache(engine.lift)
     while True:
-        blocks, successors = _blocks(engine, entry, leaders)
+        blocks, successors = _blocks(engine, lift, entry, leaders)
         found = {target for targets in successors.values() for target in targets}
         inside = {a for block in blocks.values() for a in block.instructions[1:]}
         if not found & inside - leaders:
@@ -58,7 +61,7 @@ def control_flow(engine: Engine, entry: int) -> ControlFlow:
 
 
 def _blocks(
-    engine: Engine, entry: int, leaders: set[int]
+    engine: Engine, lift: Callable[..., Block], entry: int, leaders: set[int]
 ) -> tuple[dict[int, Block], dict[int, tuple[int, ...]]]:
     blocks: dict[int, Block] = {}
     successors: dict[int, tuple[int, ...]] = {}
@@ -67,10 +70,10 @@ def _blocks(
         address = pending.pop()
         if address in blocks:
             continue
-        block = engine.lift(address)
+        block = lift(address)
         for index, instruction in enumerate(block.instructions[1:], 1):
             if instruction in leaders:
-                block = engine.lift(address, index)
+                block = lift(address, index)
                 break
         blocks[address] = block
         successors[address] = engine.targets(block)
