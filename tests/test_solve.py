@@ -64,6 +64,15 @@ def test_verdict(
         assert values[formula] == 0 and all(values[fact] for fact in assumptions)
 
 
+def test_each_set_of_assumptions_is_checked() -> None:
+    solver = Solver(Options())
+    verdicts = [
+        solver.decide(obligation(TRUE, *assumptions)).check.verdict
+        for assumptions in ((LESS,), CONTRADICTORY, (LESS,), CONTRADICTORY)
+    ]
+    assert verdicts == [Verdict.PROVED, Verdict.VACUOUS] * 2
+
+
 @pytest.mark.parametrize("options", [Options(budget=20_000), Options(timeout=0.1)], ids=repr)
 def test_what_is_not_decided_in_time_is_unknown(options: Options) -> None:
     decided = Solver(options).decide(obligation(HARD))
