@@ -92,9 +92,7 @@ def bench(runs: int) -> list[Series]:
     four = Series("`prove` on these four in one process", "T", FOUR_LIMIT * ALL_LIMIT)
     result = Series(f"the same with {', '.join(FIVE)} alone", "T", FOUR_LIMIT)
     memory = Series("peak memory of these four", "MB", MEMORY_LIMIT)
-    extra = Series(
-        f"`prove {BINARIES[0]}` against the same with those five alone", "", ALL_LIMIT
-    )
+    extra = Series(f"`prove {BINARIES[0]}` against the same with those five alone", "", ALL_LIMIT)
     five = [option for name in FIVE for option in ("--property", name)]
     answers = [
         (Series(f"`{' '.join(arguments)}`", "s", ANSWER_LIMIT), [arguments])
