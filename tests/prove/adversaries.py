@@ -14,12 +14,16 @@ from verify.target import Target
 
 @dataclass(frozen=True)
 class Adversary:
-    """A good program with edits, and the properties that it breaks."""
+    """A good program with edits, and the properties that it breaks.
+
+    `shown` tells whether calls of the function with the usual inputs show it.
+    """
 
     name: str
     program: str
     breaks: tuple[str, ...]
     edits: tuple[Edit, ...]
+    shown: bool = True
 
     def target(self, directory: Path) -> Target:
         """Built there."""
@@ -32,7 +36,63 @@ class Adversary:
 
 _SAVED = "\tstd\t%r31, SLOT(31)(%r1)\n"
 
+_COUNTER_SAVED = "\tst.d\tcounter, $sp, FRAME_COUNTER\n"
+
+
+def _secret_for_five_blocks(branch: str) -> str:
+    """x2 is a key word if there are five blocks, else zero, on both ways of a branch on that."""
+    return (
+        "\taddi.d\tx0, nblocks, -5\n"
+        "\tsltui\tx1, x0, 1\n"
+        "\tsub.d\tx1, $zero, x1\n"
+        "\tld.w\tx2, key, 0\n"
+        "\tand\tx2, x2, x1\n"
+        f"\t{branch}\tx0, 1f\n"
+        "\tmove\tx3, $zero\n"
+        "1:\n"
+    )
+
+
+# The same value on two paths is public on one of them only, whichever is looked at first.
+_ON_ONE_PATH = tuple(
+    adversary
+    for branch in ("beqz", "bnez")
+    for adversary in (
+        Adversary(
+            f"key-word-on-the-stack-for-five-blocks-{branch}",
+            "loongarch64/looped",
+            ("stack", "secrecy"),
+            (
+                Edit(
+                    _COUNTER_SAVED,
+                    _secret_for_five_blocks(branch)
+                    + "\tst.d\tx2, $sp, FRAME_COUNTER\n"
+                    + _COUNTER_SAVED,
+                ),
+            ),
+            shown=False,
+        ),
+        Adversary(
+            f"address-depends-on-the-key-for-five-blocks-{branch}",
+            "loongarch64/looped",
+            ("timing",),
+            (
+                Edit(
+                    _COUNTER_SAVED,
+                    _secret_for_five_blocks(branch)
+                    + "\tandi\tx2, x2, 16\n"
+                    + "\tadd.d\tx2, x2, key\n"
+                    + "\tld.w\tx3, x2, 0\n"
+                    + _COUNTER_SAVED,
+                ),
+            ),
+            shown=False,
+        ),
+    )
+)
+
 ADVERSARIES = (
+    *_ON_ONE_PATH,
     Adversary(
         "remembers-what-was-in-dst",
         "powerpc64le/looped",

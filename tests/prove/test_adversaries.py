@@ -1,4 +1,4 @@
-"""Programs that are made to fool the proof: what the real bytes break is refuted."""
+"""Programs that are made to fool the proof: what they break is not proved."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from verify.run import prove  # noqa: E402
 
 
 @pytest.mark.parametrize("adversary", ADVERSARIES, ids=lambda one: one.name)
-def test_refuted(adversary: Adversary, tmp_path: Path) -> None:
+def test_not_proved(adversary: Adversary, tmp_path: Path) -> None:
     target = adversary.target(tmp_path)
-    assert set(adversary.breaks) <= {breach.property for breach in search(target)}
+    seen = {breach.property for breach in search(target)}
+    assert (set(adversary.breaks) <= seen) == adversary.shown
     result = prove(target, Options(properties=adversary.breaks))
-    assert {one.property: one.verdict for one in result.properties} == dict.fromkeys(
-        adversary.breaks, Verdict.REFUTED
-    )
+    verdicts = {one.property: one.verdict for one in result.properties}
+    assert set(verdicts) == set(adversary.breaks)
+    wrong = {Verdict.REFUTED} if adversary.shown else {Verdict.REFUTED, Verdict.UNKNOWN}
+    assert set(verdicts.values()) <= wrong, result.properties

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from verify.prove.obligation import Obligation
 from verify.prove.segments import Segments
+from verify.terms import TRUE, Term
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,20 @@ def unknown_memory(segments: Segments) -> tuple[str, ...]:
         for segment in segments
         if segment.machine.memory.unknown_write
     )
+
+
+def distinct(obligations: Iterable[Obligation]) -> tuple[Obligation, ...]:
+    """Each claim once. One formula on two paths is two claims, unless it is TRUE; those after the
+    first of one id get a number behind it."""
+    found: dict[tuple[str, Term, tuple[Term, ...]], Obligation] = {}
+    times: Counter[str] = Counter()
+    for one in obligations:
+        key = (one.id, one.formula, () if one.formula is TRUE else one.assumptions)
+        if key not in found:
+            number = times[one.id]
+            found[key] = replace(one, id=f"{one.id}#{number}") if number else one
+            times[one.id] += 1
+    return tuple(found.values())
 
 
 def merged(parts: Sequence[Stated]) -> Stated:

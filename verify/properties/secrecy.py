@@ -10,7 +10,7 @@ from __future__ import annotations
 from verify.arch import Register, Saved
 from verify.lift.memory import STACK, Access
 from verify.properties.abi import entry_value
-from verify.properties.model import Property, Stated, unknown_memory
+from verify.properties.model import Property, Stated, distinct, unknown_memory
 from verify.properties.stack import describe
 from verify.prove.invariants import FRESH
 from verify.prove.leak import leak
@@ -106,13 +106,12 @@ def _written(segment: Segment, access: Access, secret: frozenset[Term]) -> Oblig
 def state(segments: Segments) -> Stated:
     """One obligation per register, stack slot and store, see the module."""
     secret = secret_variables(segments)
-    found: dict[tuple[str, Term], Obligation] = {}
+    found: list[Obligation] = []
     findings: dict[str, None] = {}
     for segment in segments:
         for access in segment.accesses:
             if access.kind == "write" and access.place and access.place.region != "dst":
-                obligation = _written(segment, access, secret)
-                found.setdefault((obligation.id, obligation.formula), obligation)
+                found.append(_written(segment, access, secret))
                 if secrets_in([access.value], secret):
                     what = leak(segments, segment, access.value).text
                     where = f"{access.place.region}{access.place.offset:+d}"
@@ -121,7 +120,7 @@ def state(segments: Segments) -> Stated:
     for number, segment in enumerate(segments.exits):
         ended += _stack_at_return(number, segment, secret)
         ended += _registers(segments, number, segment, secret)
-    return Stated((*found.values(), *ended), unknown_memory(segments), tuple(findings))
+    return Stated(distinct([*found, *ended]), unknown_memory(segments), tuple(findings))
 
 
 def residues(segments: Segments) -> tuple[Residue, ...]:

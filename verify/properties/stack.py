@@ -14,7 +14,7 @@ from verify.arch import Saved
 from verify.lift.memory import STACK, Access
 from verify.properties.abi import entry_value
 from verify.properties.footprint import own_stack
-from verify.properties.model import Property, Stated, unknown_memory
+from verify.properties.model import Property, Stated, distinct, unknown_memory
 from verify.prove.invariants import FRESH
 from verify.prove.obligation import Obligation, StackWriteProbe
 from verify.prove.secrets import independent, secret_variables, secrets_in
@@ -133,7 +133,7 @@ def table(segments: Segments) -> tuple[StackWrite, ...]:
 
 def state(segments: Segments) -> Stated:
     """Two obligations per stack write: its place, and that its value is no secret."""
-    found: dict[str, Obligation] = {}
+    found: list[Obligation] = []
     secret = secret_variables(segments)
     for written in stack_writes(segments):
         access = written.access
@@ -142,7 +142,7 @@ def state(segments: Segments) -> Stated:
         inside = place_of(segments, written) != "outside"
         assumptions = written.segment.assumptions
         probe = StackWriteProbe(access.instruction, access.place.offset, access.size)
-        for obligation in (
+        found += [
             Obligation(
                 f"stack/place/{where}",
                 f"the store at {access.instruction:#x} to sp{access.place.offset:+d} lies in "
@@ -161,14 +161,14 @@ def state(segments: Segments) -> Stated:
                 (access.instruction,),
                 probes=(probe,),
             ),
-        ):
-            old = found.get(obligation.id)
-            if old is None or old.formula is TRUE:
-                found[obligation.id] = obligation
+        ]
     none = Obligation(
-        "stack/no-writes", "nothing is written relative to the stack pointer", (), TRUE, ()
+        "stack/no-writes",
+        "nothing is written relative to the stack pointer",
+        segments.contract,
+        TRUE,
     )
-    return Stated(tuple(found.values()) or (none,), unknown_memory(segments))
+    return Stated(distinct(found or [none]), unknown_memory(segments))
 
 
 def discipline(segments: Segments) -> str:

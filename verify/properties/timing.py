@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from verify.properties.model import Property, Stated, unknown_memory
+from verify.properties.model import Property, Stated, distinct, unknown_memory
 from verify.prove.obligation import KeyProbe, Obligation, Probe
 from verify.prove.secrets import independent, secret_variables, secrets_in
 from verify.prove.segments import Segment, Segments
@@ -31,21 +31,21 @@ def _decisive(segment: Segment) -> Iterator[tuple[str, int, Term, tuple[Probe, .
 def state(segments: Segments) -> Stated:
     """One obligation per instruction that branches, accesses memory, multiplies or divides."""
     secret = secret_variables(segments)
-    found: dict[tuple[str, int, Term], Obligation] = {}
+    found: list[Obligation] = []
     for segment in segments:
         for what, instruction, value, probes in _decisive(segment):
             formula = independent(value, secrets_in([value], secret))
-            key = (what, instruction, formula)
-            if key not in found:
-                found[key] = Obligation(
-                    f"timing/{instruction:#x}/{what.split()[0]}{len(found)}",
+            found.append(
+                Obligation(
+                    f"timing/{instruction:#x}/{what.replace(' ', '-')}",
                     f"the {what} at {instruction:#x} does not depend on a secret",
                     segment.assumptions,
                     formula,
                     (instruction,),
                     probes=probes,
                 )
-    return Stated(tuple(found.values()), unknown_memory(segments))
+            )
+    return Stated(distinct(found), unknown_memory(segments))
 
 
 TIMING = Property("timing", "no branch and no address depends on a secret", state)
