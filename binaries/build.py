@@ -1,7 +1,8 @@
 """Build the project's own binaries with the pinned cross toolchain, bit for bit the same each time.
 
-`python -m binaries.build` writes every binary and `binaries/manifest.json`; with `--check` nothing
-is written, and every built file and the manifest are compared with those in the tree.
+`python -m binaries.build` writes every binary, and the manifest of each architecture beside its
+programs; with `--check` nothing is written, and every built file and manifest is compared with that
+in the tree. Architectures named on the command line restrict it to theirs.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 ROOT = Path(__file__).resolve().parents[1]
-MANIFEST = "binaries/manifest.json"
+MANIFEST = "manifest.json"
 FUNCTION = "__arch_chacha20_blocks_nostack"
 
 
@@ -133,14 +134,22 @@ def main(arguments: list[str] | None = None) -> int:
     """Build, then write or check; the exit status is 0, or 1 on a difference or a failure."""
     parser = argparse.ArgumentParser(prog="python -m binaries.build", description=__doc__)
     parser.add_argument("--check", action="store_true", help="compare only, write nothing")
-    check = parser.parse_args(arguments).check
+    parser.add_argument("architecture", nargs="*", help="only these; all if none is given")
+    parsed = parser.parse_args(arguments)
+    check, chosen = parsed.check, parsed.architecture
     try:
         wanted = products(ROOT)
+        known = {product.architecture for product in wanted}
+        if unknown := set(chosen) - known:
+            parser.error(f"no architecture {min(unknown)}; there are {', '.join(sorted(known))}")
+        wanted = tuple(one for one in wanted if not chosen or one.architecture in chosen)
         files = build_all(wanted)
     except (BuildError, PatchError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    files[MANIFEST] = manifest(wanted, files).encode()
+    for name in {product.architecture: None for product in wanted}:
+        mine = [product for product in wanted if product.architecture == name]
+        files[f"binaries/{name}/{MANIFEST}"] = manifest(mine, files).encode()
     if check:
         wrong = differences(files)
         sys.stderr.writelines(f"{line}\n" for line in wrong)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-ARCHITECTURES = ("loongarch64", "powerpc64le")
+FAULTS = "faults.toml"
+_WITHOUT = "without"
+_DEFAULT_BASE = "looped"
 
 
 class PatchError(Exception):
@@ -23,17 +26,45 @@ class Edit:
     old: str
     new: str
 
+    def apply(self, source: str) -> str:
+        """The source with the text replaced; raises PatchError where it is not there once."""
+        occurrences = source.count(self.old)
+        if occurrences != 1:
+            raise PatchError(f"{self.old!r} occurs {occurrences} times")
+        return source.replace(self.old, self.new)
+
+
+@dataclass(frozen=True)
+class Redefine:
+    """Give a macro, which is defined exactly once in the source, another value."""
+
+    name: str
+    value: str
+
+    def apply(self, source: str) -> str:
+        """The source with the macro redefined; raises PatchError where it is not defined once."""
+        pattern = re.compile(rf"^(#define\s+{re.escape(self.name)}\s+).*$", re.MULTILINE)
+        changed, occurrences = pattern.subn(rf"\g<1>{self.value}", source)
+        if occurrences != 1:
+            raise PatchError(f"{self.name} is defined {occurrences} times")
+        return changed
+
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault in one program: what is wrong, and the properties that it breaks."""
+    """One fault in one program: what is wrong, and the properties that it breaks.
+
+    `at_return` tells whether the state in which the function returns, or that it does not, can
+    show it.
+    """
 
     name: str
     architecture: str
     base: str
     refuted_by: tuple[str, ...]
     description: str
-    edits: tuple[Edit, ...]
+    edits: tuple[Edit | Redefine, ...]
+    at_return: bool = True
 
     @property
     def program(self) -> str:
@@ -51,33 +82,72 @@ class Fault:
         return f"binaries/faults/{self.architecture}/{self.name}.so"
 
 
-def load(path: Path) -> tuple[Fault, ...]:
-    """Read the list of faults, in its order; a fault is there once for each of its programs."""
+def load(binaries: Path) -> tuple[Fault, ...]:
+    """Read the faults of every architecture below the directory, in their order.
+
+    Raises PatchError for a fault that an architecture neither makes nor excuses though it is the
+    same everywhere, and for one that is made but not described.
+    """
+    described = tomllib.loads((binaries / FAULTS).read_text())["fault"]
     return tuple(
-        Fault(
-            name=entry["name"],
-            architecture=architecture,
-            base=entry[architecture]["base"],
-            refuted_by=tuple(entry["refuted_by"]),
-            description=entry["description"],
-            edits=tuple(Edit(**edit) for edit in entry[architecture]["edits"]),
-        )
-        for entry in tomllib.loads(path.read_text())["fault"]
-        for architecture in ARCHITECTURES
-        if architecture in entry
+        fault
+        for path in sorted(binaries.glob(f"*/{FAULTS}"))
+        for fault in _faults_of(path.parent.name, described, tomllib.loads(path.read_text()))
     )
+
+
+def _faults_of(
+    architecture: str, described: list[dict[str, Any]], own: dict[str, Any]
+) -> list[Fault]:
+    excused = own.pop(_WITHOUT, {})
+    names = {entry["name"] for entry in described}
+    for name in (*own, *excused):
+        if name not in names:
+            raise PatchError(f"fault {name} of {architecture} is not described in {FAULTS}")
+    found = []
+    for entry in described:
+        name = entry["name"]
+        if name in excused:
+            continue
+        everywhere = "redefine" in entry or "after" in entry
+        if name in own or everywhere:
+            how = own.get(name, {})
+            found.append(
+                Fault(
+                    name=name,
+                    architecture=architecture,
+                    base=how.get("base", entry.get("base", _DEFAULT_BASE)),
+                    refuted_by=tuple(entry["refuted_by"]),
+                    description=entry["description"],
+                    edits=_edits(architecture, entry, how),
+                    at_return=entry.get("at_return", True),
+                )
+            )
+    return found
+
+
+def _edits(
+    architecture: str, entry: dict[str, Any], how: dict[str, Any]
+) -> tuple[Edit | Redefine, ...]:
+    """The architecture's own edits where it has any, else the description's."""
+    if "edits" in how:
+        return tuple(Edit(**edit) for edit in how["edits"])
+    if "redefine" in entry:
+        return tuple(Redefine(name, value) for name, value in entry["redefine"].items())
+    if "text" not in how or "after" not in entry:
+        raise PatchError(f"fault {entry['name']} is neither made nor excused by {architecture}")
+    label = f"\n{how.get('after', entry['after'])}:\n"
+    return (Edit(label, label + how["text"].strip("\n") + "\n"),)
 
 
 def apply(fault: Fault, source: str) -> str:
     """Return the source of the good program with the fault's edits made.
 
-    Raises PatchError when the text to replace does not occur exactly once.
+    Raises PatchError when an edit does not fit the source.
     """
     for edit in fault.edits:
-        occurrences = source.count(edit.old)
-        if occurrences != 1:
-            raise PatchError(
-                f"fault {fault.name}: {edit.old!r} occurs {occurrences} times in {fault.source}"
-            )
-        source = source.replace(edit.old, edit.new)
+        try:
+            source = edit.apply(source)
+        except PatchError as error:
+            raise PatchError(f"fault {fault.name}: {error} in {fault.source}") from None
     return source

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from binaries.patches import Fault, load
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 LINKER_SCRIPT = "binaries/vdso.lds"
@@ -48,52 +50,38 @@ RUNNER_FLAGS = (
     "-Wl,-z,max-page-size=4096",
     *STRIP_FLAGS,
 )
-# The C part leaves the registers alone that only the assembly sets and reads, and finds its data
-# wherever it is linked.
-RUNNER_CODE = {
-    "loongarch64": ("-mno-lsx", "-mno-lasx"),
-    "powerpc64le": ("-mno-altivec", "-mno-vsx", "-mno-power8-vector", "-mno-direct-move"),
-    "riscv64": ("-mno-implicit-float", "-mcmodel=medany"),
-    "x86_64": ("-mgeneral-regs-only", "-fPIC"),
-}
+BUILD = "build.toml"
 
-STYLES = {
-    "loongarch64/looped": (
-        "double-round loop, four quarter rounds side by side; key kept in registers; 64-bit "
-        "counter; blocks counted down; frame holds callee-saved registers and the counter pointer"
-    ),
-    "loongarch64/unrolled": (
-        "twenty rounds written out; key read again for the feed-forward; counter words updated in "
-        "memory after each block; pointers compared at the loop head; frame"
-    ),
-    "powerpc64le/looped": (
-        "double-round loop on the count register, four quarter rounds side by side; key kept in "
-        "registers; 64-bit counter; blocks counted down; red zone, stack pointer never moved"
-    ),
-    "powerpc64le/unrolled": (
-        "twenty rounds written out; key read again for the feed-forward; counter words joined by "
-        "the carry bit; pointers compared at the loop head; frame with back chain"
-    ),
-    "riscv64/looped": (
-        "double-round loop, four quarter rounds side by side, rotates of Zbb; key kept in "
-        "registers; 64-bit counter; blocks counted down; frame holds callee-saved registers and "
-        "the counter pointer"
-    ),
-    "riscv64/unrolled": (
-        "twenty rounds written out, rotates by two shifts; key read again for the feed-forward; "
-        "counter words updated in memory after each block; pointers compared at the loop head; "
-        "frame"
-    ),
-    "x86_64/looped": (
-        "double-round loop, the state as four SSE2 rows; key kept in registers; 64-bit counter in "
-        "a vector register; blocks counted down; no stack"
-    ),
-    "x86_64/unrolled": (
-        "twenty rounds written out, the state as four SSE2 rows; key read again for the "
-        "feed-forward; counter words updated in memory with carry; pointers compared at the loop "
-        "head; one push"
-    ),
-}
+
+@dataclass(frozen=True)
+class Build:
+    """How the binaries of one architecture are built: binaries/<architecture>/build.toml.
+
+    `target` is the toolchain's name of the architecture, `flags` are added for every shared
+    object, `runner` for the runner (None where there is none). `programs` maps the name of each
+    program to the description of its style.
+    """
+
+    architecture: str
+    target: str
+    programs: Mapping[str, str]
+    flags: tuple[str, ...] = ()
+    runner: tuple[str, ...] | None = None
+
+
+def load_builds(binaries: Path) -> dict[str, Build]:
+    """The builds below the directory, by architecture."""
+    found = {}
+    for path in sorted(binaries.glob(f"*/{BUILD}")):
+        entry = tomllib.loads(path.read_text())
+        found[path.parent.name] = Build(
+            path.parent.name,
+            entry["target"],
+            entry["programs"],
+            tuple(entry.get("flags", ())),
+            tuple(entry["runner"]) if "runner" in entry else None,
+        )
+    return found
 
 
 @dataclass(frozen=True)
@@ -105,7 +93,7 @@ class Product:
     """
 
     path: str
-    architecture: str
+    build: Build
     sources: tuple[str, ...]
     inputs: tuple[str, ...]
     flags: tuple[str, ...]
@@ -114,55 +102,66 @@ class Product:
     fault: Fault | None = None
 
     @property
+    def architecture(self) -> str:
+        """The harness's name of the architecture."""
+        return self.build.architecture
+
+    @property
     def command(self) -> tuple[str, ...]:
         """The command line, run at the top of the repository or of a tree with the same inputs."""
-        target = ("-target", f"{self.architecture}-linux-gnu")
+        target = ("-target", self.build.target)
         zig = ("python", "-m", "ziglang", "cc")
         return (*zig, *target, *self.flags, "-o", self.path, *self.sources)
 
 
 def shared_object(
-    program: str, path: str, *, strip: bool = False, fault: Fault | None = None
+    build: Build, name: str, path: str, *, strip: bool = False, fault: Fault | None = None
 ) -> Product:
-    """The vDSO-like shared object at `path` with the program's code, say loongarch64/looped."""
-    architecture = program.split("/", maxsplit=1)[0]
-    sources = (f"binaries/{architecture}/getrandom.S", f"binaries/{program}.S")
+    """The vDSO-like shared object at `path` with the code of the program of that name."""
+    directory = f"binaries/{build.architecture}"
+    sources = (f"{directory}/getrandom.S", f"{directory}/{name}.S")
     return Product(
         path=path,
-        architecture=architecture,
+        build=build,
         sources=sources,
         inputs=(*sources, LINKER_SCRIPT),
-        flags=(*SHARED_FLAGS, *(STRIP_FLAGS if strip else ())),
-        description=STYLES[program],
-        unstripped=f"binaries/{program}.so" if strip else path,
+        flags=(*SHARED_FLAGS, *build.flags, *(STRIP_FLAGS if strip else ())),
+        description=build.programs[name],
+        unstripped=f"{directory}/{name}.so" if strip else path,
         fault=fault,
     )
 
 
-def runner(architecture: str) -> Product:
+def runner(build: Build) -> Product:
     """The program that runs code under QEMU; the package verify.qemu carries it."""
+    architecture = build.architecture
     sources = ("binaries/runner/runner.c", f"binaries/runner/{architecture}.S")
     header = f"{architecture}.h"
     return Product(
         path=f"verify/qemu/runners/{architecture}",
-        architecture=architecture,
+        build=build,
         sources=sources,
         inputs=(*sources, f"binaries/runner/{header}", RUNNER_LINKER_SCRIPT),
-        flags=(*RUNNER_FLAGS, *RUNNER_CODE[architecture], f'-DHEADER="{header}"'),
+        flags=(*RUNNER_FLAGS, *(build.runner or ()), f'-DHEADER="{header}"'),
         description="runs code from a given state and reports the state in which it stops",
     )
 
 
 def products(root: Path) -> tuple[Product, ...]:
-    """Every file to build, in the order of the manifest; `root` is the top of the repository."""
+    """Every file to build, by architecture; `root` is the top of the repository."""
+    binaries = root / "binaries"
+    faults = load(binaries)
     found = []
-    for program in STYLES:
-        path = f"binaries/{program}"
-        found.append(shared_object(program, f"{path}.so"))
-        found.append(shared_object(program, f"{path}.stripped.so", strip=True))
-    found += [
-        shared_object(fault.program, fault.path, fault=fault)
-        for fault in load(root / "binaries" / "faults.toml")
-    ]
-    found += [runner(architecture) for architecture in RUNNER_CODE]
+    for architecture, build in load_builds(binaries).items():
+        for name in build.programs:
+            path = f"binaries/{architecture}/{name}"
+            found.append(shared_object(build, name, f"{path}.so"))
+            found.append(shared_object(build, name, f"{path}.stripped.so", strip=True))
+        found += [
+            shared_object(build, fault.base, fault.path, fault=fault)
+            for fault in faults
+            if fault.architecture == architecture
+        ]
+        if build.runner is not None:
+            found.append(runner(build))
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Every binary has exactly the verdicts that `binaries/expected.toml` lists.
+"""Every binary has exactly the verdicts that the `expected.toml` of its architecture lists.
 
 A proof that quietly disappears, a fault that is no longer refuted, and a binary that nobody looks
 at fail here.
@@ -18,11 +18,12 @@ from tests.proving import BINARIES, proved
 from verify.options import PROPERTIES
 from verify.verdict import Result, Verdict
 
-EXPECTED = tomllib.loads((BINARIES / "expected.toml").read_text())
-FAULTS = {
-    f"faults/{fault.architecture}/{fault.name}.so": fault
-    for fault in load(BINARIES / "faults.toml")
+EXPECTED = {
+    name: entry
+    for path in sorted(BINARIES.glob("*/expected.toml"))
+    for name, entry in tomllib.loads(path.read_text()).items()
 }
+FAULTS = {f"faults/{fault.architecture}/{fault.name}.so": fault for fault in load(BINARIES)}
 PROCESSES = 2
 LEAVES_AT = "leaves_at"
 

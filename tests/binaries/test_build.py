@@ -26,8 +26,10 @@ def test_nothing_of_the_machine_is_in_a_file() -> None:
 
 
 def test_every_binary_in_the_tree_is_in_the_manifest() -> None:
-    manifest = json.loads((build.ROOT / build.MANIFEST).read_text())
-    listed = {entry["path"] for entry in manifest["files"]}
+    manifests = [
+        json.loads(path.read_text()) for path in build.ROOT.glob(f"binaries/*/{build.MANIFEST}")
+    ]
+    listed = {entry["path"] for manifest in manifests for entry in manifest["files"]}
     present = {
         path.relative_to(build.ROOT).as_posix()
         for pattern in ("binaries/**/*.so", "verify/qemu/runners/*")
@@ -61,3 +63,47 @@ def test_a_fault_that_does_not_fit_its_program_is_an_error(source: str) -> None:
     )
     with pytest.raises(patches.PatchError, match=r"^fault name: 'old' occurs \d times in .*\.S$"):
         patches.apply(fault, source)
+
+
+@pytest.mark.parametrize("source", ["#define OTHER\t1\n", "#define N\t1\n#define N\t2\n"])
+def test_a_macro_to_redefine_is_defined_once(source: str) -> None:
+    with pytest.raises(patches.PatchError, match=r"^N is defined [02] times$"):
+        patches.Redefine("N", "3").apply(source)
+    assert patches.Redefine("N", "3").apply("#define N\t1\n#define NN 1\n") == (
+        "#define N\t3\n#define NN 1\n"
+    )
+
+
+SHARED = """
+[[fault]]
+name = "one"
+refuted_by = ["output"]
+description = "d"
+"""
+
+
+@pytest.mark.parametrize(
+    ("shared", "own", "reason"),
+    [
+        ("", "[two]\nedits = []", "fault two of arch is not described"),
+        ("", "[without]\ntwo = 'why'", "fault two of arch is not described"),
+        ("after = '.Lx'", "", "fault one is neither made nor excused by arch"),
+    ],
+)
+def test_no_fault_is_left_out_silently(tmp_path: Path, shared: str, own: str, reason: str) -> None:
+    (tmp_path / "arch").mkdir()
+    (tmp_path / "faults.toml").write_text(SHARED + shared)
+    (tmp_path / "arch" / "faults.toml").write_text(own)
+    with pytest.raises(patches.PatchError, match=reason):
+        patches.load(tmp_path)
+
+
+def test_a_shared_fault_is_made_unless_it_is_excused(tmp_path: Path) -> None:
+    (tmp_path / "faults.toml").write_text(SHARED + "after = '.Lx'")
+    own = {"made": "[one]\ntext = 'nop'", "excused": "[without]\none = 'no such register'"}
+    for name, text in own.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "faults.toml").write_text(text)
+    (fault,) = patches.load(tmp_path)
+    assert fault.architecture == "made"
+    assert patches.apply(fault, "a\n.Lx:\nb\n") == "a\n.Lx:\nnop\nb\n"

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from verify.target import Target
 
 ROOT = Path(__file__).resolve().parents[2]
-MANIFEST = json.loads((ROOT / "binaries/manifest.json").read_text())
 BINARIES = {
     entry["path"]: (entry["function"]["address"], entry["function"]["size"])
-    for entry in MANIFEST["files"]
+    for manifest in sorted((ROOT / "binaries").glob("*/manifest.json"))
+    for entry in json.loads(manifest.read_text())["files"]
     if "fault" not in entry and entry["path"].endswith(".so")
 }
 LOONGARCH = "binaries/loongarch64/looped.so"
