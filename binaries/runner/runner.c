@@ -8,7 +8,7 @@
  * return address, a fault, the timer) brings it back to the handler, which notes all registers and
  * lets `enter` return.
  *
- * Request on standard input, in words of 64 bits, little-endian:
+ * Request on standard input, in words of 64 bits in the byte order of the machine:
  *   number of code pages ranges; for each: address, size, bytes (whole pages)
  *   time limit of a case in microseconds, number of cases; for each case:
  *     general and floating registers (the order is in <architecture>.h)

@@ -7,6 +7,7 @@ reports every register, the observed memory and the signal that stopped it, if o
 """
 
 from verify.qemu.emulator import available, install_hint, machine_of, run
+from verify.qemu.machines import MACHINES
 from verify.qemu.protocol import (
     HIGHEST_ADDRESS,
     LOWEST_ADDRESS,
@@ -17,7 +18,6 @@ from verify.qemu.protocol import (
     QemuError,
     pages,
 )
-from verify.qemu.registers import MACHINES
 
 __all__ = [
     "HIGHEST_ADDRESS",

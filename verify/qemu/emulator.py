@@ -8,14 +8,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verify.qemu.machines import MACHINES
 from verify.qemu.protocol import QemuError, decode, encode
-from verify.qemu.registers import MACHINES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from verify.qemu.machines import Machine
     from verify.qemu.protocol import Case, Outcome
-    from verify.qemu.registers import Machine
 
 RUNNERS = Path(__file__).resolve().parent / "runners"
 

@@ -6,12 +6,12 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from verify.qemu.registers import PROGRAM_COUNTER
+from verify.qemu.machines import PROGRAM_COUNTER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from verify.qemu.registers import Machine
+    from verify.qemu.machines import Machine
 
 PAGE = 0x4000
 """Code and data are mapped in whole pages of this size; no architecture here has larger ones."""
@@ -37,7 +37,7 @@ class QemuError(Exception):
 class Case:
     """A state to start from. Every integer is unsigned.
 
-    `registers`: initial values by name (see `verify.qemu.registers`). The register of the return
+    `registers`: initial values by name (see `verify.qemu.machines`). The register of the return
     address, where there is one, holds RETURN_ADDRESS unless given; all others not given are zero.
     The program counter is not among them.
     `memory`: (address, bytes) to write first. The pages of `memory` and `observe` are readable and
@@ -93,16 +93,16 @@ def pages(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def _word(*values: int) -> bytes:
-    return struct.pack(f"<{len(values)}Q", *values)
+def _word(machine: Machine, *values: int) -> bytes:
+    return struct.pack(f"{machine.order}{len(values)}Q", *values)
 
 
-def _count(ranges: Sequence[object]) -> bytes:
+def _count(machine: Machine, ranges: Sequence[object]) -> bytes:
     if len(ranges) > MAX_RANGES:
         raise QemuError(
             f"{len(ranges)} memory ranges in one case, at most {MAX_RANGES} are possible"
         )
-    return _word(len(ranges))
+    return _word(machine, len(ranges))
 
 
 def _context(machine: Machine, entry: int, registers: Mapping[str, int]) -> bytes:
@@ -126,12 +126,12 @@ def _case(machine: Machine, entry: int, code: Sequence[tuple[int, int]], case: C
     return b"".join(
         (
             _context(machine, entry if case.entry is None else case.entry, case.registers),
-            _count(data_pages),
-            *(_word(start, end - start) for start, end in data_pages),
-            _count(case.memory),
-            *(_word(address, len(data)) + data for address, data in case.memory),
-            _count(case.observe),
-            *(_word(address, size) for address, size in case.observe),
+            _count(machine, data_pages),
+            *(_word(machine, start, end - start) for start, end in data_pages),
+            _count(machine, case.memory),
+            *(_word(machine, address, len(data)) + data for address, data in case.memory),
+            _count(machine, case.observe),
+            *(_word(machine, address, size) for address, size in case.observe),
         )
     )
 
@@ -148,20 +148,20 @@ def encode(
     Raises QemuError when something cannot be mapped or a register does not exist.
     """
     code_pages = pages((address, len(data)) for address, data in code)
-    request = [_count(code_pages)]
+    request = [_count(machine, code_pages)]
     for start, end in code_pages:
         image = bytearray(end - start)
         for address, data in code:
             if start <= address < end:
                 image[address - start : address - start + len(data)] = data
-        request += (_word(start, end - start), bytes(image))
-    request.append(_word(max(1, round(timeout * 1_000_000)), len(cases)))
+        request += (_word(machine, start, end - start), bytes(image))
+    request.append(_word(machine, max(1, round(timeout * 1_000_000)), len(cases)))
     request += (_case(machine, entry, code_pages, case) for case in cases)
     return b"".join(request)
 
 
 def _outcome(machine: Machine, case: Case, answer: bytes, offset: int) -> tuple[Outcome, int]:
-    signal, fault_address = struct.unpack_from("<2Q", answer, offset)
+    signal, fault_address = struct.unpack_from(f"{machine.order}2Q", answer, offset)
     offset += 16
     registers = machine.unpack(answer, offset)
     offset += machine.size

@@ -16,7 +16,7 @@ from verify.lift.engine import CodeReader, Engine
 from verify.lift.machine import Unsupported
 from verify.lift.select import engine_for
 from verify.prove.cfg import control_flow
-from verify.qemu.registers import PROGRAM_COUNTER
+from verify.qemu.machines import PROGRAM_COUNTER
 from verify.target import Target
 from verify.validate.code import INSTRUCTION_BYTES, BranchToItself, Code
 from verify.validate.encodings import Encoding, Form, encoding_of

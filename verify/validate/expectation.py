@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from verify import qemu
-from verify.qemu.registers import PROGRAM_COUNTER
+from verify.qemu.machines import PROGRAM_COUNTER
 from verify.terms import evaluate
 from verify.validate.model import Mismatch
 from verify.validate.reading import Path, Reading

@@ -18,7 +18,7 @@ from verify.lift.convert import Converter
 from verify.lift.engine import Block, Engine, Successor
 from verify.lift.machine import Machine, Unsupported
 from verify.lift.memory import Place, RegionMemory
-from verify.qemu.registers import PROGRAM_COUNTER
+from verify.qemu.machines import PROGRAM_COUNTER
 from verify.terms import Linear, Term, conjunction, extract, variables
 from verify.validate.registers import INITIAL, Registers
 

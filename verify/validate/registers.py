@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from verify import qemu
 from verify.arch import Architecture, Register, Saved
 from verify.lift.engine import Layout
-from verify.qemu.registers import PROGRAM_COUNTER
+from verify.qemu.machines import PROGRAM_COUNTER
 from verify.terms import Term
 from verify.validate.encodings import Encoding
 from verify.witness.registers import observed, read, write

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from specs import chacha20
 from specs.contract import BLOCK_BYTES
 from verify.arch import Saved
-from verify.qemu.registers import PROGRAM_COUNTER
+from verify.qemu.machines import PROGRAM_COUNTER
 from verify.witness import registers as abi
 from verify.witness.placement import STACK, relative
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from specs.contract import ARGUMENTS
 from verify import qemu
 from verify.arch import ON_STACK, Saved
-from verify.qemu.registers import PROGRAM_COUNTER
+from verify.qemu.machines import PROGRAM_COUNTER
 from verify.witness import registers as abi
 from verify.witness.inputs import generator
 from verify.witness.placement import STACK, Edge, Placement, place
