@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from binaries.build import build
+from binaries.build import ROOT, build
 from binaries.patches import Edit, Fault
-from binaries.products import shared_object
+from binaries.products import load_builds, shared_object
 from tests.witness.programs import built
 from verify.target import Target
 
@@ -30,7 +30,9 @@ class Adversary:
         architecture, base = self.program.split("/")
         fault = Fault(self.name, architecture, base, self.breaks, self.name, self.edits)
         path = directory / f"{self.name}.so"
-        path.write_bytes(build(shared_object(self.program, fault.path, fault=fault)))
+        builds = load_builds(ROOT / "binaries")
+        product = shared_object(builds[architecture], base, fault.path, fault=fault)
+        path.write_bytes(build(product))
         return built(path)
 
 
