@@ -11,9 +11,13 @@ Architecture Reference Manual for A-profile, "UDF").
 The condition flags lie in cc_dep1 as they do in NZCV (`verify.lift.flags`); VEX keeps FPSR.QC as
 a vector that is zero when it is clear (qcflag). SVE and SME registers are unknown to VEX, and so
 are the instructions that would change them.
+
+Alternatives: `struct alt_instr` of the kernel's arch/arm64/include/asm/alternative.h; bit 15 of the
+capability means that a function of the kernel makes the replacement.
 """
 
 from verify.arch.model import Architecture, Lifter, Register, Saved, word_length
+from verify.arch.patching import Condition, Layout, Patching, Table, Values, words_matching
 
 _FLAG_BITS = {"n": 31, "z": 30, "c": 29, "v": 28}
 _PRESERVED_VECTORS = range(8, 16)
@@ -33,6 +37,47 @@ _VECTOR = (
     *(Register(f"v{n}.high", f"q{n}", bits=(127, 64)) for n in _PRESERVED_VECTORS),
     Register("fpcr", "fpcr", Saved.CALLEE),
     Register("fpsr.qc", "qcflag"),
+)
+
+_CALLBACK = 1 << 15
+_RELATIVE = (
+    (0x7C00_0000, 0x1400_0000),  # b, bl
+    (0xFF00_0000, 0x5400_0000),  # b.cond, bc.cond
+    (0x7E00_0000, 0x3400_0000),  # cbz, cbnz
+    (0x7E00_0000, 0x3600_0000),  # tbz, tbnz
+    (0x1F00_0000, 0x1000_0000),  # adr, adrp
+    (0x3B00_0000, 0x1800_0000),  # ldr, ldrsw, prfm (literal)
+)
+
+
+def _condition(values: Values) -> Condition:
+    if values["capability"] & _CALLBACK:
+        return Condition(refused="a function of the kernel makes its replacement")
+    if values["length"] != values["replacement_length"]:
+        return Condition(refused="its replacement has another length than the code")
+    return Condition(((f"capability {values['capability']}", True),))
+
+
+_PATCHING = Patching(
+    (
+        Table(
+            ".altinstructions",
+            (
+                Layout(
+                    (
+                        ("start", "i"),
+                        ("replacement", "i"),
+                        ("capability", "H"),
+                        ("length", "B"),
+                        ("replacement_length", "B"),
+                    ),
+                    _condition,
+                ),
+            ),
+        ),
+    ),
+    (bytes.fromhex("1f2003d5"),),
+    words_matching("little", *_RELATIVE),
 )
 
 ARM64 = Architecture(
@@ -57,4 +102,5 @@ ARM64 = Architecture(
     debian="arm64",
     qemu="aarch64",
     abi="AAPCS64",
+    patching=_PATCHING,
 )

@@ -3,9 +3,12 @@
 Registers and their use: "ELF for the LoongArch Architecture psABI", sections "Register
 Convention" and "Stack Frame Layout"; the ABI has no red zone. $r21 is reserved there, and the
 kernel keeps its per-CPU base in it. The lifter is SLEIGH's P-code: VEX has no LoongArch.
+
+Alternatives: `struct alt_instr` of the kernel's arch/loongarch/include/asm/alternative.h.
 """
 
 from verify.arch.model import Architecture, Lifter, Register, Saved, word_length
+from verify.arch.patching import Condition, Layout, Patching, Table, words_matching
 
 _INTEGER = (
     Register("zero", "zero", Saved.CONSTANT),
@@ -24,6 +27,33 @@ _FLOAT = (
     *(Register(f"fs{n}", f"fs{n}", Saved.CALLEE, (63, 0)) for n in range(8)),
 )
 _CONDITION = tuple(Register(f"fcc{n}", f"fcc{n}") for n in range(8))
+
+_RELATIVE = (
+    *((0xFC00_0000, opcode << 26) for opcode in (0x10, 0x11, 0x12)),  # beqz, bnez, bceqz, bcnez
+    *((0xFC00_0000, opcode << 26) for opcode in range(0x14, 0x1C)),  # b, bl, beq to bgeu
+    *((0xFE00_0000, opcode << 25) for opcode in range(0x0C, 0x10)),  # pcaddi to pcaddu18i
+)
+_PATCHING = Patching(
+    (
+        Table(
+            ".altinstructions",
+            (
+                Layout(
+                    (
+                        ("start", "i"),
+                        ("replacement", "i"),
+                        ("feature", "H"),
+                        ("length", "B"),
+                        ("replacement_length", "B"),
+                    ),
+                    lambda values: Condition(((f"cpu feature {values['feature']}", True),)),
+                ),
+            ),
+        ),
+    ),
+    (bytes.fromhex("00004003"),),
+    words_matching("little", *_RELATIVE),
+)
 
 LOONGARCH64 = Architecture(
     name="loongarch64",
@@ -47,4 +77,5 @@ LOONGARCH64 = Architecture(
     debian="loong64",
     qemu="loongarch64",
     abi="lp64d",
+    patching=_PATCHING,
 )

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
+from verify.arch.patching import Patching
+
 
 class Saved(Enum):
     """What the ABI says about a register across a call."""
@@ -72,7 +74,8 @@ class Architecture:
     `instruction_bytes` is the length of the longest instruction, `instruction_alignment` what the
     address of every instruction is a multiple of; `instruction_length` is the length in bytes of
     the instruction that the given bytes begin with, `illegal_instruction` a shortest one that
-    traps. `debian` is the Debian architecture whose kernels contain this code.
+    traps. `debian` is the Debian architecture whose kernels contain this code. `patching` says how
+    Linux patches the code when it boots, None where that is not known.
     """
 
     name: str
@@ -96,6 +99,7 @@ class Architecture:
     debian: str
     qemu: str
     abi: str
+    patching: Patching | None = None
 
     @property
     def popped_at_return(self) -> int:

@@ -8,6 +8,7 @@ VSR 32..63.
 """
 
 from verify.arch.model import Architecture, Lifter, Register, Saved, word_length
+from verify.arch.powerpc_fixups import feature_fixups
 
 _SPECIAL_INTEGER = {1: Saved.CALLEE, 2: Saved.RESERVED, 13: Saved.RESERVED}
 _INTEGER = tuple(
@@ -68,4 +69,5 @@ POWERPC64LE = Architecture(
     debian="ppc64el",
     qemu="ppc64le",
     abi="ELFv2",
+    patching=feature_fixups(64, "little"),
 )

@@ -5,9 +5,14 @@ Registers and their use: "RISC-V ABIs Specification", chapter "Calling Conventio
 Convention", and section "Integer Calling Convention" (sp is a multiple of 16; there is no red
 zone). A return goes to ra with its lowest bit cleared (The RISC-V Instruction Set Manual, Volume I,
 section "Unconditional Jumps"), and with compressed instructions every return address is even.
+
+Alternatives: `struct alt_entry` of the kernel's arch/riscv/include/asm/alternative.h; vendor 0
+means a feature of the processor, with an optional value in the upper half of its number, any other
+an erratum of that vendor.
 """
 
 from verify.arch.model import Architecture, Lifter, Register, Saved
+from verify.arch.patching import Condition, Layout, Patching, Table, Values
 
 _INTEGER = (
     Register("zero", "zero", Saved.CONSTANT),
@@ -31,6 +36,47 @@ def _length(code: bytes) -> int:
     return 4 if code[0] & 3 == 3 else 2
 
 
+_RELATIVE_OPCODES = (0x6F, 0x63, 0x17)
+"""jal, branches, auipc (section "RV32/64G Instruction Set Listings", opcode in the 7 low bits)."""
+_RELATIVE_COMPRESSED = (0xA001, 0xC001, 0xE001)
+"""c.j, c.beqz, c.bnez (chapter "C", bits 15 to 13 and 1 to 0)."""
+
+
+def _relative(code: bytes) -> bool:
+    if _length(code) == 2:
+        return int.from_bytes(code[:2], "little") & 0xE003 in _RELATIVE_COMPRESSED
+    return code[0] & 0x7F in _RELATIVE_OPCODES
+
+
+def _condition(values: Values) -> Condition:
+    number, value = values["patch"] & 0xFFFF, values["patch"] >> 16
+    if values["vendor"]:
+        return Condition(((f"erratum {values['patch']} of vendor {values['vendor']:#x}", True),))
+    return Condition(((f"cpu feature {number}" + (f" value {value}" if value else ""), True),))
+
+
+_PATCHING = Patching(
+    (
+        Table(
+            ".altinstructions",
+            (
+                Layout(
+                    (
+                        ("start", "i"),
+                        ("replacement", "i"),
+                        ("vendor", "H"),
+                        ("length", "H"),
+                        ("patch", "I"),
+                    ),
+                    _condition,
+                ),
+            ),
+        ),
+    ),
+    (bytes.fromhex("13000000"), bytes.fromhex("0100")),
+    _relative,
+)
+
 RISCV64 = Architecture(
     name="riscv64",
     title="RISC-V 64-bit",
@@ -53,4 +99,5 @@ RISCV64 = Architecture(
     debian="riscv64",
     qemu="riscv64",
     abi="lp64d",
+    patching=_PATCHING,
 )

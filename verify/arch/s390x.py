@@ -11,9 +11,14 @@ The two most significant bits of an instruction tell its length, and one that is
 becomes valid (z/Architecture Principles of Operation, chapter 5, "Instruction Formats").
 
 The condition code lies in cc_dep1 (`verify.lift.flags`).
+
+Alternatives: `struct alt_instr` of the kernel's arch/s390/include/asm/alternative.h, since Linux
+6.11: the feature has 4 bits for the moment of patching, 8 for its kind and 20 for its number. The
+replacement has the length of the code and is copied as it is.
 """
 
 from verify.arch.model import Architecture, Lifter, Register, Saved
+from verify.arch.patching import Condition, Layout, Patching, Table, Values
 
 _PRESERVED_FLOATS = range(8, 16)
 
@@ -40,6 +45,34 @@ def _length(code: bytes) -> int:
     return (2, 4, 4, 6)[code[0] >> 6]
 
 
+_FEATURES = ("facility", "machine feature", "speculation mitigation")
+"""Kinds of features by number."""
+
+
+def _condition(values: Values) -> Condition:
+    kind, number = values["feature"] >> 20 & 0xFF, values["feature"] & 0xF_FFFF
+    if kind >= len(_FEATURES):
+        return Condition(refused=f"its feature is of the unknown kind {kind}")
+    return Condition(((f"{_FEATURES[kind]} {number}", True),))
+
+
+_PATCHING = Patching(
+    (
+        Table(
+            ".altinstructions",
+            (
+                Layout(
+                    (("start", "i"), ("replacement", "i"), ("feature", "I"), ("length", "B")),
+                    _condition,
+                ),
+            ),
+        ),
+    ),
+    # brcl, bc and bcr that are never taken.
+    (bytes.fromhex("c00400000000"), bytes.fromhex("47000000"), bytes.fromhex("0700")),
+    lambda _: False,
+)
+
 S390X = Architecture(
     name="s390x",
     title="IBM Z (s390x)",
@@ -62,4 +95,5 @@ S390X = Architecture(
     debian="s390x",
     qemu="s390x",
     abi="s390x ELF ABI",
+    patching=_PATCHING,
 )

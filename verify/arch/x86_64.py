@@ -9,9 +9,15 @@ lies at rsp, 128 bytes below rsp are protected).
 The arithmetic flags lie in cc_dep1 as they do in RFLAGS (`verify.lift.flags`). VEX keeps the
 direction flag as the step of a string instruction (d), and of MXCSR and the x87 control word the
 rounding modes (sseround, fpround).
+
+Alternatives: `struct alt_instr` of the kernel's arch/x86/include/asm/alternative.h, with 32 bits
+for feature and flags since Linux 6.3, before with 16 and, up to 5.12, the number of bytes of
+padding; in these the highest bit is the flag that inverts. The nops are those that the manual
+recommends (Intel 64 and IA-32 Architectures Software Developer's Manual, Volume 2, "NOP").
 """
 
 from verify.arch.model import ON_STACK, Architecture, Lifter, Register, Saved
+from verify.arch.patching import Condition, Layout, Patching, Table, Values
 
 _PRESERVED = ("rbx", "rsp", "rbp", "r12", "r13", "r14", "r15")
 _INTEGER = tuple(
@@ -52,6 +58,78 @@ def _length(code: bytes) -> int:
     return next((size for _, size, _, _ in decoder.disasm_lite(code, 0, 1)), 1)
 
 
+_NOT, _NOT_16 = 1 << 16, 1 << 15
+_ALWAYS = 3 * 32 + 21
+"""X86_FEATURE_ALWAYS, which every processor has."""
+
+
+def _feature(number: int, inverted: bool) -> Condition:
+    if number == _ALWAYS:
+        return Condition(negated=inverted)
+    return Condition(((f"cpu feature {number // 32}*32+{number % 32}", not inverted),))
+
+
+def _condition(values: Values) -> Condition:
+    flags = values["feature"] & ~0xFFFF
+    if flags & ~_NOT:
+        return Condition(refused=f"it has the unknown flags {flags >> 16:#x}")
+    return _feature(values["feature"] & 0xFFFF, bool(flags))
+
+
+def _condition_16(values: Values) -> Condition:
+    return _feature(values["feature"] & ~_NOT_16, bool(values["feature"] & _NOT_16))
+
+
+def _layout(feature: str, *more: tuple[str, str]) -> Layout:
+    return Layout(
+        (
+            ("start", "i"),
+            ("replacement", "i"),
+            ("feature", feature),
+            ("length", "B"),
+            ("replacement_length", "B"),
+            *more,
+        ),
+        _condition if feature == "I" else _condition_16,
+    )
+
+
+def _relative(code: bytes) -> bool:
+    """Branches and calls to an address of their own, rip as a base, and what Capstone does not
+    know."""
+    import capstone
+    from capstone.x86 import X86_OP_MEM, X86_REG_RIP
+
+    decoder = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
+    decoder.detail = True
+    for one in decoder.disasm(code, 0, 1):
+        return one.group(capstone.CS_GRP_BRANCH_RELATIVE) or any(
+            operand.type == X86_OP_MEM and operand.mem.base == X86_REG_RIP
+            for operand in one.operands
+        )
+    return True
+
+
+_PATCHING = Patching(
+    (Table(".altinstructions", (_layout("I"), _layout("H"), _layout("H", ("padding", "B")))),),
+    tuple(
+        map(
+            bytes.fromhex,
+            (
+                "0f1f840000000000",
+                "0f1f8000000000",
+                "660f1f440000",
+                "0f1f440000",
+                "0f1f4000",
+                "0f1f00",
+                "6690",
+                "90",
+            ),
+        )
+    ),
+    _relative,
+)
+
 X86_64 = Architecture(
     name="x86_64",
     title="x86-64",
@@ -74,4 +152,5 @@ X86_64 = Architecture(
     debian="amd64",
     qemu="x86_64",
     abi="System V",
+    patching=_PATCHING,
 )
