@@ -15,6 +15,7 @@
 #define CONSTANT2	0x79622d32
 #define CONSTANT3	0x6b206574
 #define DOUBLE_ROUNDS	10
+#define LAST_ROTATION	7
 
 #define dst	a0
 #define key	a1
@@ -90,7 +91,7 @@
 	add_xor_rotate 16, \a0, \a1, \a2, \a3, \b0, \b1, \b2, \b3, \d0, \d1, \d2, \d3
 	add_xor_rotate 12, \c0, \c1, \c2, \c3, \d0, \d1, \d2, \d3, \b0, \b1, \b2, \b3
 	add_xor_rotate 8, \a0, \a1, \a2, \a3, \b0, \b1, \b2, \b3, \d0, \d1, \d2, \d3
-	add_xor_rotate 7, \c0, \c1, \c2, \c3, \d0, \d1, \d2, \d3, \b0, \b1, \b2, \b3
+	add_xor_rotate LAST_ROTATION, \c0, \c1, \c2, \c3, \d0, \d1, \d2, \d3, \b0, \b1, \b2, \b3
 .endm
 
 	.option	arch, +zbb
@@ -129,6 +130,7 @@ __arch_chacha20_blocks_nostack:
 	lwu	scratch, 0(counter)
 	slli	count, count, 32
 	or	count, count, scratch
+.Lkey_loaded:
 
 .Lblock:
 	li	word0, CONSTANT0
@@ -191,16 +193,19 @@ __arch_chacha20_blocks_nostack:
 	sw	word13, 52(dst)
 	sw	word14, 56(dst)
 	sw	word15, 60(dst)
+.Lstored:
 
 	addi	count, count, 1
 	addi	dst, dst, 64
 	addi	nblocks, nblocks, -1
 	bnez	nblocks, .Lblock
+.Lblocks_done:
 
 	ld	scratch, FRAME_COUNTER(sp)
 	sw	count, 0(scratch)
 	srli	count, count, 32
 	sw	count, 4(scratch)
+.Lcounter_stored:
 
 	/* The caller's registers overwrite words 11 to 15 and the key; the rest is cleared by hand. */
 	li	word0, 0
@@ -214,6 +219,7 @@ __arch_chacha20_blocks_nostack:
 	li	word8, 0
 	li	word9, 0
 	li	word10, 0
+.Lwiped:
 
 	ld	ra, FRAME_RA(sp)
 	ld	s0, FRAME_S0(sp)
@@ -229,5 +235,6 @@ __arch_chacha20_blocks_nostack:
 	ld	s10, FRAME_S10(sp)
 	ld	s11, FRAME_S11(sp)
 	addi	sp, sp, FRAME
+.Lreturn:
 	ret
 	.size	__arch_chacha20_blocks_nostack, . - __arch_chacha20_blocks_nostack

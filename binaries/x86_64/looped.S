@@ -7,6 +7,7 @@
  * two registers, the counter in the two low words of another; blocks are counted down. No stack.
  */
 #define DOUBLE_ROUNDS	10
+#define LAST_ROTATION	7
 
 #define dst	%rdi
 #define key	%rsi
@@ -45,7 +46,7 @@
 	rotate	row3, 8
 	paddd	row3, row2
 	pxor	row2, row1
-	rotate	row1, 7
+	rotate	row1, LAST_ROTATION
 .endm
 
 /* Rotate the lanes of rows 1 to 3, each by one of DOWN1 to DOWN3. */
@@ -75,6 +76,7 @@ __arch_chacha20_blocks_nostack:
 	movq	(counter), count
 	mov	$1, %eax
 	movq	%rax, one
+.Lkey_loaded:
 
 .Lblock:
 	movdqa	constants, row0
@@ -99,13 +101,16 @@ __arch_chacha20_blocks_nostack:
 	movdqu	row1, 16(dst)
 	movdqu	row2, 32(dst)
 	movdqu	row3, 48(dst)
+.Lstored:
 
 	paddq	one, count
 	add	$64, dst
 	sub	$1, nblocks
 	jnz	.Lblock
+.Lblocks_done:
 
 	movq	count, (counter)
+.Lcounter_stored:
 	pxor	row0, row0
 	pxor	row1, row1
 	pxor	row2, row2
@@ -113,5 +118,7 @@ __arch_chacha20_blocks_nostack:
 	pxor	key0, key0
 	pxor	key1, key1
 	pxor	scratch, scratch
+.Lwiped:
+.Lreturn:
 	ret
 	.size	__arch_chacha20_blocks_nostack, . - __arch_chacha20_blocks_nostack
