@@ -63,7 +63,7 @@ FAULTS = [
 
 def loongarch_forms(*, ours: bool) -> Validation:
     encoding = encoding_of("loongarch64")
-    forms = [encoding.form(opcode) for opcode, _ in FAULTS]
+    forms = [encoding.form(opcode.to_bytes(4, "little")) for opcode, _ in FAULTS]
     architecture = by_name("loongarch64")
     if ours:
         return validate_all(architecture, [], forms=forms)
@@ -161,7 +161,9 @@ def test_a_fault_in_the_reading_is_found(
     right = validate(target_of(arch, words[arch]), 32)
     assert not right.mismatches
     wrong = validate(target_of(arch, words[arch]), 32, lifter=with_fault(fault))
-    (row,) = (row for row in wrong.rows if row.word == words[arch] and row.occurs)
+    (row,) = (
+        row for row in wrong.rows if row.code == words[arch].to_bytes(4, "little") and row.occurs
+    )
     assert row.mismatches and row.first is not None
     assert any(row.first.where.startswith(name) for name in where.split("|"))
     assert row.first.expected != row.first.got
@@ -195,7 +197,7 @@ class TestNotDone:
     def test_what_qemu_does_not_execute(self) -> None:
         # popcntw with the record bit set, which it does not have: VEX reads it all the same.
         validation = validate(target_of("powerpc64le", 0x7F0502F5), 16)
-        (row,) = (row for row in validation.rows if row.word == 0x7F0502F5)
+        (row,) = (row for row in validation.rows if row.code == (0x7F0502F5).to_bytes(4, "little"))
         assert (row.checked, row.passed, row.states) == (False, False, 0)
         assert "SIGILL" in row.reason
         assert exit_code([validation]) == 3

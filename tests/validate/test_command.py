@@ -48,7 +48,7 @@ def test_one_binary(tmp_path: Path) -> None:
 def test_json_alone_on_standard_output() -> None:
     binary = str(BINARIES / "loongarch64" / "looped.so")
     done = run("--binary", binary, "--states", "16", "--json", "-")
-    assert json.loads(done.output)["format"] == 1
+    assert json.loads(done.output)["format"] == 2
 
 
 def test_without_qemu_nothing_passes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from verify.lift.select import engine_for
 from verify.prove.cfg import control_flow
 from verify.qemu.machines import PROGRAM_COUNTER
 from verify.target import Target
-from verify.validate.code import INSTRUCTION_BYTES, BranchToItself, Code
+from verify.validate.code import BranchToItself, Code
 from verify.validate.encodings import Encoding, Form, encoding_of
 from verify.validate.expectation import OutsideWindow, difference, expect
 from verify.validate.model import Mismatch, Row, Validation
@@ -41,9 +41,9 @@ _SECONDS = 1.0
 
 @dataclass
 class _Entry:
-    """A word on its way to a row."""
+    """An instruction on its way to a row."""
 
-    word: int
+    code: bytes
     text: str
     occurs: bool
     wanted: int
@@ -58,7 +58,7 @@ class _Entry:
 
 @dataclass(frozen=True)
 class _Job:
-    """One state of one word, and the case that QEMU runs for it."""
+    """One state of one instruction, and the case that QEMU runs for it."""
 
     entry: _Entry
     reading: Reading
@@ -69,7 +69,7 @@ class _Job:
 def validate(
     target: Target, states: int = 256, seed: int = 0, lifter: Lifter = engine_for
 ) -> Validation:
-    """Compare every instruction word in the control flow of a target with QEMU.
+    """Compare every instruction in the control flow of a target with QEMU.
 
     See `validate_all`.
     """
@@ -85,11 +85,11 @@ def validate_all(  # one for each thing that can be chosen
     forms: Iterable[Form] = (),
     lifter: Lifter = engine_for,
 ) -> Validation:
-    """Compare the instruction words of several targets of one architecture, and other forms.
+    """Compare the instructions of several targets of one architecture, and other forms.
 
-    Each word that occurs is executed on `states` states, and VARIATIONS words of each form with
+    Each that occurs is executed on `states` states, and VARIATIONS others of each form with
     other operands on a sixteenth as many each; of `forms` there are only the latter. `seed`
-    chooses states and operands. `lifter` makes the engine. A word for which the engine has no
+    chooses states and operands. `lifter` makes the engine. One for which the engine has no
     meaning, or which QEMU does not execute, is in a row that is not checked, and so are all where
     QEMU is missing. Raises Unsupported where a target cannot be read at all.
     """
@@ -97,10 +97,10 @@ def validate_all(  # one for each thing that can be chosen
     if reason:
         version = semantics_version(architecture)
         return Validation(architecture.name, "", version, states, seed, (), (), reason)
-    words: dict[int, str] = {}
+    found: dict[bytes, str] = {}
     for target in targets:
-        words |= _words_of(target) | words
-    return _Campaign(architecture, states, seed, lifter).run(words, forms)
+        found |= _instructions_of(target) | found
+    return _Campaign(architecture, states, seed, lifter).run(found, forms)
 
 
 def _impossible(architecture: Architecture) -> str:
@@ -114,18 +114,17 @@ def _impossible(architecture: Architecture) -> str:
     return ""
 
 
-def _words_of(target: Target) -> dict[int, str]:
-    """Every distinct word in the control flow of a target, with its text."""
+def _instructions_of(target: Target) -> dict[bytes, str]:
+    """Every distinct instruction in the control flow of a target, with its text."""
     engine = engine_for(target.architecture, target.code)
     flow = control_flow(engine, target.function.address)
-    words: dict[int, str] = {}
+    found: dict[bytes, str] = {}
     for block in flow.blocks.values():
         texts = dict(engine.disassemble(block.address, block.size))
         for address in block.instructions:
-            data = target.code(address, INSTRUCTION_BYTES) or b""
-            word = int.from_bytes(data, target.architecture.byte_order)
-            words.setdefault(word, texts.get(address, f"{word:#010x}"))
-    return words
+            code = target.code(address, target.instruction_size(address)) or b""
+            found.setdefault(code, texts.get(address, code.hex()))
+    return found
 
 
 class _Campaign:
@@ -137,24 +136,21 @@ class _Campaign:
         self._seed = seed
         self._rng = random.Random(seed)  # chooses states to compare, no secrets
         self._encoding: Encoding = encoding_of(architecture.name)
-        self._code = Code(self._bytes(self._encoding.trap))
+        self._code = Code(self._encoding.trap)
         self._engine = lifter(architecture, self._code.read)
         self._registers = Registers(architecture, self._encoding, self._engine.layout)
         self._maker = States(self._registers, self._rng)
         self._version = qemu.available(architecture.name)
 
-    def _bytes(self, word: int) -> bytes:
-        return word.to_bytes(INSTRUCTION_BYTES, self._architecture.byte_order)
-
-    def run(self, words: dict[int, str], forms: Iterable[Form]) -> Validation:
-        """Compare these words, others of the same forms, and words of these other forms."""
-        entries = [self._entry(word, text, self._states) for word, text in words.items()]
+    def run(self, found: dict[bytes, str], forms: Iterable[Form]) -> Validation:
+        """Compare these instructions, others of the same forms, and some of these other forms."""
+        entries = [self._entry(code, text, self._states) for code, text in found.items()]
         if self._version is None:
             hint = qemu.install_hint(self._architecture.name)
             for entry in entries:
                 entry.reason = hint
         else:
-            entries += self._variations(words, forms)
+            entries += self._variations(found, forms)
             self._compare(entries)
         return Validation(
             self._architecture.name,
@@ -172,9 +168,9 @@ class _Campaign:
         if not reason and entry.occurs and len(entry.taken) < paths:
             reason = f"only {len(entry.taken)} of {paths} ways through it were taken"
         return Row(
-            entry.word,
+            entry.code,
             entry.text,
-            self._encoding.form(entry.word),
+            self._encoding.form(entry.code),
             entry.occurs,
             entry.states,
             entry.mismatches,
@@ -182,41 +178,43 @@ class _Campaign:
             reason,
         )
 
-    def _entry(self, word: int, text: str, wanted: int, *, occurs: bool = True) -> _Entry:
-        """Read a word; without a text, with that of the lifter."""
-        entry = _Entry(word, text, occurs, wanted)
+    def _entry(self, code: bytes, text: str, wanted: int, *, occurs: bool = True) -> _Entry:
+        """Read an instruction; without a text, with that of the lifter."""
+        entry = _Entry(code, text, occurs, wanted)
         try:
-            block = self._code.place(self._engine, self._bytes(word))
-            shown = self._engine.disassemble(block.address, INSTRUCTION_BYTES)
+            block = self._code.place(self._engine, code)
+            shown = self._engine.disassemble(block.address, len(code))
             entry.text = text or (shown[0][1] if shown else "")
             entry.reading = read(self._architecture, self._engine, self._registers, block)
         except Unsupported as error:
             entry.reason = error.reason
             entry.endless = isinstance(error, BranchToItself)
-        entry.text = entry.text or f"{word:#010x}"
+        entry.text = entry.text or code.hex()
         return entry
 
-    def _variations(self, words: Iterable[int], others: Iterable[Form]) -> list[_Entry]:
-        """Words of the same and of other forms with other operands, which can be executed."""
-        seen = set(words)
+    def _variations(self, found: Iterable[bytes], others: Iterable[Form]) -> list[_Entry]:
+        """Instructions of the same and of other forms with other operands, which can be run."""
+        encoding = self._encoding
+        seen = set(found)
         share = max(1, self._states // _VARIATION_SHARE)
-        found: list[_Entry] = []
-        known = (form for form in others if form == self._encoding.form(form.opcode))
-        for form in dict.fromkeys((*map(self._encoding.form, words), *known)):
-            kind = self._encoding.format(form.opcode)
+        entries: list[_Entry] = []
+        known = (form for form in others if form == encoding.form(encoding.code(form)))
+        for form in dict.fromkeys((*map(encoding.form, found), *known)):
+            kind = encoding.format(encoding.code(form))
             left = VARIATIONS
             for _ in range(_DRAWS):
                 word = vary(kind, form, self._rng)
-                if left and word not in seen and kind.defined(word):
-                    seen.add(word)
-                    entry = self._entry(word, "", share, occurs=False)
+                code = word.to_bytes(form.size, encoding.order)
+                if left and code not in seen and kind.defined(word):
+                    seen.add(code)
+                    entry = self._entry(code, "", share, occurs=False)
                     if not entry.endless and self._placeable(entry):
-                        found.append(entry)
+                        entries.append(entry)
                         left -= 1
-        return found
+        return entries
 
     def _placeable(self, entry: _Entry) -> bool:
-        """Whether there are states for the word; a word without a reading is reported as such."""
+        """Whether there are states for it; one without a reading is reported as such."""
         try:
             if entry.reading is not None:
                 self._maker.make(entry.reading, 0)
@@ -225,7 +223,7 @@ class _Campaign:
         return True
 
     def _compare(self, entries: Sequence[_Entry]) -> None:
-        """Run all states of all words, QEMU beside the evaluation of the readings."""
+        """Run all states of all instructions, QEMU beside the evaluation of the readings."""
         running: deque[tuple[list[_Job], Future[list[qemu.Outcome | str]]]] = deque()
         with ThreadPoolExecutor(1) as pool:
             batch: list[_Job] = []
@@ -253,7 +251,7 @@ class _Campaign:
                 entry.reason = "its accesses or its target could not be put where they can be run"
 
     def _execute(self, batch: Sequence[_Job]) -> list[qemu.Outcome | str]:
-        """The outcomes, or, for the words on which QEMU itself fails, how."""
+        """The outcomes, or, for the instructions on which QEMU itself fails, how."""
         address, code = self._code.blob
         cases = [job.case for job in batch]
         try:
@@ -263,10 +261,10 @@ class _Campaign:
                 )
             )
         except qemu.QemuError as error:
-            words = [list(jobs) for _, jobs in groupby(batch, key=lambda job: job.entry.word)]
-            if len(words) == 1:
+            parts = [list(jobs) for _, jobs in groupby(batch, key=lambda job: job.entry.code)]
+            if len(parts) == 1:
                 return [str(error)] * len(batch)
-            return [outcome for jobs in words for outcome in self._execute(jobs)]
+            return [outcome for jobs in parts for outcome in self._execute(jobs)]
 
     def _judge_batch(
         self, batch: Sequence[_Job], outcomes: Future[list[qemu.Outcome | str]]

@@ -8,8 +8,8 @@ from verify.lift.machine import Unsupported
 START = 0x2000_0000
 """Where the code lies; branches of all formats lead from here to addresses above zero."""
 
-INSTRUCTION_BYTES = 4
-_STRIDE = 4 * INSTRUCTION_BYTES
+_STRIDE = 32
+"""Twice as many bytes as the longest instruction of any architecture has, and room for a trap."""
 
 
 class BranchToItself(Unsupported):
@@ -17,7 +17,7 @@ class BranchToItself(Unsupported):
 
 
 class Code:
-    """Instructions at addresses of their own, so that whatever follows one of them is a trap.
+    """Instructions at addresses of their own, so that whatever follows one of them are traps.
 
     A direct branch may lead to a trap or to where nothing is mapped, and never to another of
     the instructions: either way QEMU stops at its target.
@@ -42,27 +42,32 @@ class Code:
         """Address and bytes of all of the code."""
         return START, bytes(self._bytes)
 
-    def place(self, engine: Engine, word: bytes) -> Block:
+    def place(self, engine: Engine, instruction: bytes) -> Block:
         """Put an instruction where it can be executed, and lift it; raises Unsupported."""
         while True:
             address = self._next
             self._next += _STRIDE
-            self._bytes += self._trap * (_STRIDE // len(self._trap))
+            self._bytes += bytes(_STRIDE)
+            self._fill(address - START, _STRIDE)
+            offset = address - START
             if address in self._targets:
                 continue
-            offset = address - START
-            self._bytes[offset : offset + len(word)] = word
+            self._bytes[offset : offset + len(instruction)] = instruction
             try:
                 block = engine.lift(address, 1)
                 targets = set(engine.targets(block))
                 if address in targets:
                     raise BranchToItself(address, "it branches to itself")
             except Unsupported:
-                self._bytes[offset : offset + len(word)] = self._trap
+                self._fill(offset, len(instruction))
                 raise
             if targets & self._used:
-                self._bytes[offset : offset + len(word)] = self._trap
+                self._fill(offset, len(instruction))
                 continue
             self._used.add(address)
             self._targets |= targets
             return block
+
+    def _fill(self, offset: int, size: int) -> None:
+        """Put traps there."""
+        self._bytes[offset : offset + size] = self._trap * (size // len(self._trap))

@@ -1,4 +1,4 @@
-"""What a validation says: one row for each instruction word compared."""
+"""What a validation says: one row for each instruction compared."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Row:
-    """One instruction word on a number of states.
+    """One instruction on a number of states.
 
-    `text` is its disassembly. `occurs` tells whether it is in a target; the other words have the
-    same form with other operands. `reason` says why the word is not, or not wholly, compared; it is
-    empty where it is.
+    `code` are its bytes, `text` its disassembly. `occurs` tells whether it is in a target; the
+    others have the same form with other operands. `reason` says why it is not, or not wholly,
+    compared; it is empty where it is.
     """
 
-    word: int
+    code: bytes
     text: str
     form: Form
     occurs: bool
@@ -69,19 +69,19 @@ class Group:
 
     @property
     def mnemonics(self) -> tuple[str, ...]:
-        """How the words that occur are called, or all if none does: one form may have several
-        names, of simplified mnemonics."""
+        """How the instructions that occur are called, or all if none does: one form may have
+        several names, of simplified mnemonics."""
         rows = [row for row in self.rows if row.occurs] or self.rows
         return tuple(dict.fromkeys(row.mnemonic for row in rows))
 
     @property
     def states(self) -> int:
-        """States compared, of all words."""
+        """States compared, of all instructions."""
         return sum(row.states for row in self.rows)
 
     @property
     def mismatches(self) -> int:
-        """States that differed, of all words."""
+        """States that differed, of all instructions."""
         return sum(row.mismatches for row in self.rows)
 
     @property
@@ -91,7 +91,7 @@ class Group:
 
     @property
     def passed(self) -> bool:
-        """Whether every word was compared and never differed."""
+        """Whether every instruction was compared and never differed."""
         return all(row.passed for row in self.rows)
 
 
@@ -102,7 +102,7 @@ class Validation:
     `executor` is QEMU's version line (empty where there is no QEMU), `semantics` the version of
     the semantics as in `verify.validate.record`. `unmodelled` names bits of registers which the
     harness has no variable for, so that they are set but not compared. `states` is the least
-    number of states for a word that occurs. `reason` says why there are no rows at all.
+    number of states for an instruction that occurs. `reason` says why there are no rows at all.
     """
 
     architecture: str

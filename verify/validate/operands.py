@@ -8,7 +8,7 @@ from verify.validate.encodings import Form, Format
 
 
 def vary(kind: Format, form: Form, rng: random.Random) -> int:
-    """A random word of the form.
+    """The word of a random instruction of the form.
 
     Its registers are often the same, so that destinations are also sources, and often number 0,
     which several architectures treat apart; its immediates are often 0, 1, the largest, or

@@ -22,7 +22,7 @@ from verify.validate.model import Validation
 
 RECORD = Path(__file__).with_name("record.json")
 LEAST_STATES = 256
-"""A form counts as compared only if each of its words that occur had so many states."""
+"""A form counts as compared only if each instruction of it that occurs had so many states."""
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _LIFTERS = {"pcode": ("angr", "pypcode"), "vex": ("angr", "pyvex")}
@@ -67,7 +67,7 @@ def unchecked_forms(
 ) -> tuple[str, ...]:
     """The forms of the instructions at these addresses that the record does not vouch for.
 
-    Each is named once, as opcode/mask (32 bits in hexadecimal) and the first address; none means
+    Each is named once, as opcode/mask (in hexadecimal) and the first address; none means
     that every instruction form was compared with QEMU for the present version of the semantics.
     """
     architecture = target.architecture
@@ -80,10 +80,10 @@ def unchecked_forms(
     known = recorded.forms if recorded is not None and current else {}
     found: dict[Form, int] = {}
     for address in instructions:
-        data = target.code(address, architecture.instruction_bytes)
-        if data is None:
+        code = target.code(address, target.instruction_size(address))
+        if code is None:
             return (f"the instruction at {address:#x}, which is not in the image",)
-        form = encoding.form(int.from_bytes(data, architecture.byte_order))
+        form = encoding.form(code)
         if form not in known:
             found.setdefault(form, address)
     return tuple(f"{form} at {address:#x}" for form, address in found.items())
@@ -107,8 +107,8 @@ def load(path: Path = RECORD) -> dict[str, Compared]:
 def save(validations: Iterable[Validation], path: Path = RECORD) -> None:
     """Write the record anew for the architectures validated; the others stay as they are.
 
-    A form is recorded when every word of it was compared, none differed, and it, and every word
-    of it that occurs, had LEAST_STATES states.
+    A form is recorded when every instruction of it was compared, none differed, and it, and every
+    one of it that occurs, had LEAST_STATES states.
     """
     entries: dict[str, Any] = {
         name: {

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from verify.validate.model import Group, Mismatch, Row, Validation, exit_code
 
-FORMAT = 1
+FORMAT = 2
 """Version of the JSON format. It changes when a reader of the old one would misunderstand."""
 
 
@@ -26,7 +26,7 @@ def print_validation(console: Console, validation: Validation) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("instruction")
     table.add_column("opcode/mask")
-    for heading in ("words", "states", "mismatches"):
+    for heading in ("instructions", "states", "mismatches"):
         table.add_column(heading, justify="right")
     table.add_column("result")
     for group in validation.groups:
@@ -53,13 +53,13 @@ def _result(group: Group) -> str:
 
 
 def _details(group: Group) -> list[str]:
-    """One line for the first word that differs, one for the first that is not done."""
+    """One line for the first instruction that differs, one for the first that is not done."""
     lines = []
     for row in group.rows:
         if row.first is not None:
             first = row.first
             lines.append(
-                f"{row.text} ({row.word:#010x} at {first.instruction:#x}): {row.mismatches} of"
+                f"{row.text} ({row.code.hex()} at {first.instruction:#x}): {row.mismatches} of"
                 f" {row.states} states differ; the first in {first.where}:"
                 f" QEMU {first.expected:#x}, the harness {first.got:#x}"
             )
@@ -105,7 +105,7 @@ def _validation(validation: Validation) -> dict[str, Any]:
 
 def _row(row: Row) -> dict[str, Any]:
     return {
-        "word": f"{row.word:#010x}",
+        "code": row.code.hex(),
         "text": row.text,
         "occurs": row.occurs,
         "states": row.states,

@@ -68,7 +68,8 @@ _FORMATS = (
 
 ENCODING = Encoding(
     formats=_FORMATS,
-    trap=0x002A0000,
+    order="little",
+    trap=(0x002A0000).to_bytes(4, "little"),
     # Volume 1, section 3.1.2: flags, causes and rounding mode; with an enable bit set, arithmetic
     # traps.
     settable={"fcsr": 0x1F1F0300},

@@ -1,38 +1,41 @@
-"""Instruction formats as data: which bits of a word are operands.
+"""Instruction formats as data: which bits of an instruction are operands.
 
-The rest of the word, the opcode, is what an instruction form is: the same operation on the same
-kinds of operands, with the register numbers and immediates masked out. Bits that are neither
+The rest of the instruction, the opcode, is what an instruction form is: the same operation on the
+same kinds of operands, with the register numbers and immediates masked out. Bits that are neither
 (reserved, or operands that choose another operation) count as opcode, so that a form never covers
-more than one operation; a word of no known format is a form of its own.
+more than one operation; an instruction of no known format is a form of its own.
+
+An instruction is looked at as one number, its word: the number that its bytes make in the order
+that the architecture's manual shows them in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 Field = tuple[int, int]
 """An operand's place in a word: its lowest bit (0 is the least significant) and its width."""
 
-WORD_BITS = 32
-ALL = (1 << WORD_BITS) - 1
-
 
 @dataclass(frozen=True, order=True)
 class Form:
-    """The words w with w & mask == opcode."""
+    """The words w of `size` bytes with w & mask == opcode."""
 
+    size: int
     mask: int
     opcode: int
 
     def __str__(self) -> str:
-        return f"{self.opcode:08x}/{self.mask:08x}"
+        digits = 2 * self.size
+        return f"{self.opcode:0{digits}x}/{self.mask:0{digits}x}"
 
     @staticmethod
     def parse(text: str) -> Form:
         """The form that is written so."""
         opcode, mask = text.split("/")
-        return Form(int(mask, 16), int(opcode, 16))
+        return Form(len(mask) // 2, int(mask, 16), int(opcode, 16))
 
 
 def always(_word: int) -> bool:
@@ -42,7 +45,7 @@ def always(_word: int) -> bool:
 
 @dataclass(frozen=True)
 class Format:
-    """The words from `first` to `last` whose bits under `select` are `value`.
+    """The words of `size` bytes from `first` to `last` whose bits under `select` are `value`.
 
     `registers` and `immediates` are their operands; `defined` tells whether the manual defines
     what a word with these operands does.
@@ -56,6 +59,7 @@ class Format:
     select: int = 0
     value: int = 0
     defined: Callable[[int], bool] = always
+    size: int = 4
 
     @property
     def mask(self) -> int:
@@ -63,34 +67,50 @@ class Format:
         operands = 0
         for low, width in (*self.registers, *self.immediates):
             operands |= ((1 << width) - 1) << low
-        return ALL & ~operands
+        return (1 << 8 * self.size) - 1 & ~operands
 
-    def matches(self, word: int) -> bool:
-        """Whether a word has this format."""
-        return self.first <= word <= self.last and word & self.select == self.value
+    def matches(self, word: int, size: int) -> bool:
+        """Whether a word of so many bytes has this format."""
+        return (
+            size == self.size
+            and self.first <= word <= self.last
+            and word & self.select == self.value
+        )
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """An architecture's instructions of 32 bits: their formats, the first that matches counts.
+    """An architecture's instructions: their formats, the first that matches counts.
 
-    `trap` is a word that stops with SIGTRAP. `settable` gives, by the names of `verify.qemu`, the
+    `order` is the byte order that makes a word of an instruction's bytes. `trap` are the bytes of
+    an instruction that stops with a signal, the program counter at its own address; it is as long
+    as addresses of instructions are aligned. `settable` gives, by the names of `verify.qemu`, the
     bits that states may set of those registers that do not take every value, or that then change
     how other instructions behave.
     """
 
     formats: tuple[Format, ...]
-    trap: int
+    order: Literal["little", "big"]
+    trap: bytes
     settable: dict[str, int]
 
-    def format(self, word: int) -> Format:
-        """The format of a word."""
-        for known in self.formats:
-            if known.matches(word):
-                return known
-        return Format("whole word", word, word, ())
+    def word(self, code: bytes) -> int:
+        """The number that an instruction's bytes make."""
+        return int.from_bytes(code, self.order)
 
-    def form(self, word: int) -> Form:
-        """The form of a word."""
-        mask = self.format(word).mask
-        return Form(mask, word & mask)
+    def format(self, code: bytes) -> Format:
+        """The format of an instruction."""
+        word, size = self.word(code), len(code)
+        for known in self.formats:
+            if known.matches(word, size):
+                return known
+        return Format("whole word", word, word, (), size=size)
+
+    def form(self, code: bytes) -> Form:
+        """The form of an instruction."""
+        mask = self.format(code).mask
+        return Form(len(code), mask, self.word(code) & mask)
+
+    def code(self, form: Form) -> bytes:
+        """The instruction of a form whose operands are all zero."""
+        return form.opcode.to_bytes(form.size, self.order)

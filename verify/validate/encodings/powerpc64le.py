@@ -142,7 +142,8 @@ _FORMATS = (
 
 ENCODING = Encoding(
     formats=_FORMATS,
-    trap=0x7FE00008,
+    order="little",
+    trap=(0x7FE00008).to_bytes(4, "little"),
     # Book I, section 3.2.2: SO, OV, CA, OV32, CA32 and the number of bytes of a string; the others
     # are reserved.
     settable={"xer": 0xE00C007F},
