@@ -66,7 +66,7 @@ class _Locator:
     def _known_architecture(self) -> Architecture:
         elf = self._image.elf
         byte_order = "little" if elf.little_endian else "big"
-        architecture = find_architecture(elf.machine, elf.bits, byte_order)
+        architecture = find_architecture(elf.machine, elf.bits, byte_order, elf.flags)
         if architecture is None:
             supported = ", ".join(known.title for known in ARCHITECTURES)
             raise self._error(

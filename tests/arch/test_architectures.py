@@ -26,6 +26,9 @@ RESERVED = {
 }
 CONTROL = {"fpcr", "fpc.masks", "fpc.rounding", "df", "mxcsr.rc", "x87.tags", "x87.top", "x87.rc"}
 
+FLAGS = {"powerpc64le": 2}
+"""e_flags of a file, where they tell ABIs apart."""
+
 LENGTHS: dict[str, list[tuple[str, int]]] = {
     "arm64": [("00000000", 4), ("c0035fd6", 4)],
     "loongarch64": [("00000000", 4)],
@@ -76,7 +79,10 @@ def test_names_that_others_use_exist(architecture: Architecture) -> None:
     assert {architecture.stack_pointer, *architecture.arguments[:4]} <= set(names)
     assert architecture.return_address in {ON_STACK, *names}
     assert by_name(architecture.name) is architecture
-    found = find_architecture(architecture.machine, architecture.bits, architecture.byte_order)
+    flags = FLAGS.get(architecture.name, 0)
+    found = find_architecture(
+        architecture.machine, architecture.bits, architecture.byte_order, flags
+    )
     assert found is architecture
 
 

@@ -13,14 +13,15 @@ from verify.arch.x86_64 import X86_64
 ARCHITECTURES: tuple[Architecture, ...] = (ARM64, LOONGARCH64, POWERPC64LE, RISCV64, S390X, X86_64)
 
 
-def find_architecture(machine: str, bits: int, byte_order: str) -> Architecture | None:
-    """The architecture of an ELF file: e_machine by name, word width in bits, byte order."""
+def find_architecture(machine: str, bits: int, byte_order: str, flags: int) -> Architecture | None:
+    """The architecture of an ELF file: e_machine by name, word width in bits, byte order,
+    e_flags."""
     for architecture in ARCHITECTURES:
         if (architecture.machine, architecture.bits, architecture.byte_order) == (
             machine,
             bits,
             byte_order,
-        ):
+        ) and architecture.has_flags(flags):
             return architecture
     return None
 

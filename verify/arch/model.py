@@ -46,6 +46,11 @@ def word_length(_: bytes) -> int:
     return 4
 
 
+def any_flags(_: int) -> bool:
+    """Whatever `e_flags` says: one ABI for all files of a machine, width and byte order."""
+    return True
+
+
 @dataclass(frozen=True)
 class Lifter:
     """Which of angr's lifters reads the code, and by what name it knows the architecture.
@@ -76,6 +81,10 @@ class Architecture:
     the instruction that the given bytes begin with, `illegal_instruction` a shortest one that
     traps. `debian` is the Debian architecture whose kernels contain this code. `patching` says how
     Linux patches the code when it boots, None where that is not known.
+
+    `instruction_set` is the name under which the semantics and encodings of its instructions are
+    kept, which architectures of other byte orders and ABIs share; by default its own name.
+    `has_flags` tells from `e_flags` whether a file of this machine has this ABI.
     """
 
     name: str
@@ -100,6 +109,13 @@ class Architecture:
     qemu: str
     abi: str
     patching: Patching | None = None
+    instruction_set: str = ""
+    has_flags: Callable[[int], bool] = any_flags
+
+    def __post_init__(self) -> None:
+        """Name the instruction set after the architecture where it has no other name."""
+        if not self.instruction_set:
+            object.__setattr__(self, "instruction_set", self.name)
 
     @property
     def popped_at_return(self) -> int:

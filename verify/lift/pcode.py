@@ -52,7 +52,7 @@ class PcodeEngine(PcodeEmulatorMixin):  # type: ignore[misc]
         }
         hard_wired = {r.storage for r in architecture.with_saved(Saved.CONSTANT)}
         self.layout = Layout(names, self._little, frozenset(names[name][0] for name in hard_wired))
-        self._replacements: Mapping[str, Semantics] = semantics_for(architecture.name)
+        self._replacements: Mapping[str, Semantics] = semantics_for(architecture.instruction_set)
         self._machine: Machine
         self._temporaries: dict[int, Any] = {}
 

@@ -57,7 +57,7 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
             register.name: (register.vex_offset, register.size)
             for register in self._guest.register_list
             if register.vex_offset is not None
-        } | dict(registers_for(architecture.name))
+        } | dict(registers_for(architecture.instruction_set))
         hard_wired = {r.storage for r in architecture.with_saved(Saved.CONSTANT)}
         self.layout = Layout(
             names,
@@ -67,10 +67,10 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         # The option under which angr reads operations when a state has none.
         self.state = SimpleNamespace(arch=self._guest, options=frozenset({SUPPORT_FLOATING_POINT}))
         self._successors: list[Successor] = []
-        self._added = encoded_for(architecture.name)
-        self._helpers = helpers_for(architecture.name)
-        self._operations = {**OPERATIONS, **operations_for(architecture.name)}
-        thunk = flags_for(architecture.name)
+        self._added = encoded_for(architecture.instruction_set)
+        self._helpers = helpers_for(architecture.instruction_set)
+        self._operations = {**OPERATIONS, **operations_for(architecture.instruction_set)}
+        thunk = flags_for(architecture.instruction_set)
         helper = self._perform_vex_expr_CCall
         self._flags = Flags(thunk, self.layout, helper) if thunk is not None else None
         self._instruction_pointer: Any = None

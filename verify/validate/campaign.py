@@ -108,7 +108,7 @@ def _impossible(architecture: Architecture) -> str:
     if architecture.name not in qemu.MACHINES:
         return f"there is no runner for {architecture.title} under QEMU"
     try:
-        encoding_of(architecture.name)
+        encoding_of(architecture.instruction_set, architecture.byte_order)
     except KeyError:
         return f"the instruction formats of {architecture.title} are not known"
     return ""
@@ -135,7 +135,9 @@ class _Campaign:
         self._states = states
         self._seed = seed
         self._rng = random.Random(seed)  # chooses states to compare, no secrets
-        self._encoding: Encoding = encoding_of(architecture.name)
+        self._encoding: Encoding = encoding_of(
+            architecture.instruction_set, architecture.byte_order
+        )
         self._code = Code(self._encoding.trap)
         self._engine = lifter(architecture, self._code.read)
         self._registers = Registers(architecture, self._encoding, self._engine.layout)

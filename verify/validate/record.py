@@ -43,9 +43,10 @@ def semantics_version(architecture: Architecture) -> str:
     """A hash of everything that decides how the harness reads an instruction, in hexadecimal.
 
     That is the source of `verify.lift` and `verify.terms` (without the semantics of other
-    architectures), the lifter's language, and the versions of angr and of its lifter.
+    instruction sets), the lifter's language, and the versions of angr and of its lifter.
     """
-    others = {f"{other.name}.py" for other in ARCHITECTURES if other != architecture}
+    mine = f"{architecture.instruction_set}.py"
+    others = {f"{other.instruction_set}.py" for other in ARCHITECTURES} - {mine}
     sources = sorted(
         path
         for room in ("lift", "terms")
@@ -72,7 +73,7 @@ def unchecked_forms(
     """
     architecture = target.architecture
     try:
-        encoding = encoding_of(architecture.name)
+        encoding = encoding_of(architecture.instruction_set, architecture.byte_order)
     except KeyError:
         return (f"all of {architecture.title}: its encodings are not known",)
     recorded = load(path).get(architecture.name)

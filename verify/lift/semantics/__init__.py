@@ -1,4 +1,4 @@
-"""Meanings of instructions that the stock lifters lack or get wrong, one file per architecture."""
+"""Meanings of instructions that the stock lifters lack or get wrong, one file per instruction set."""
 
 from __future__ import annotations
 
@@ -42,46 +42,46 @@ class Encoded:
     semantics: Semantics
 
 
-def semantics_for(architecture: str) -> Mapping[str, Semantics]:
-    """The replacements for one architecture, by the lifter's mnemonic; empty when it has none."""
-    table: Mapping[str, Semantics] = _of(architecture, "SEMANTICS", {})
+def semantics_for(instruction_set: str) -> Mapping[str, Semantics]:
+    """The replacements for one instruction set, by the lifter's mnemonic; empty when it has none."""
+    table: Mapping[str, Semantics] = _of(instruction_set, "SEMANTICS", {})
     return table
 
 
-def encoded_for(architecture: str) -> tuple[Encoded, ...]:
-    """The additions for one architecture whose lifter knows no mnemonic for them."""
-    table: tuple[Encoded, ...] = _of(architecture, "ENCODED", ())
+def encoded_for(instruction_set: str) -> tuple[Encoded, ...]:
+    """The additions for one instruction set whose lifter knows no mnemonic for them."""
+    table: tuple[Encoded, ...] = _of(instruction_set, "ENCODED", ())
     return table
 
 
-def flags_for(architecture: str) -> FlagThunk | None:
-    """How VEX keeps the flags of one architecture; None where it keeps them as they are."""
-    thunk: FlagThunk | None = _of(architecture, "FLAGS", None)
+def flags_for(instruction_set: str) -> FlagThunk | None:
+    """How VEX keeps the flags of one instruction set; None where it keeps them as they are."""
+    thunk: FlagThunk | None = _of(instruction_set, "FLAGS", None)
     return thunk
 
 
-def helpers_for(architecture: str) -> Mapping[str, Callable[..., Any]]:
-    """Functions that VEX's code for one architecture calls, by name; those not named are angr's.
+def helpers_for(instruction_set: str) -> Mapping[str, Callable[..., Any]]:
+    """Functions that VEX's code for one instruction set calls, by name; those not named are angr's.
 
     Each takes angr's state and the arguments.
     """
-    table: Mapping[str, Callable[..., Any]] = _of(architecture, "HELPERS", {})
+    table: Mapping[str, Callable[..., Any]] = _of(instruction_set, "HELPERS", {})
     return table
 
 
-def operations_for(architecture: str) -> Mapping[str, Callable[..., Any]]:
-    """VEX operations that have their own meaning, or are in need of one, on one architecture."""
-    table: Mapping[str, Callable[..., Any]] = _of(architecture, "OPERATIONS", {})
+def operations_for(instruction_set: str) -> Mapping[str, Callable[..., Any]]:
+    """VEX operations that have their own meaning, or are in need of one, in one instruction set."""
+    table: Mapping[str, Callable[..., Any]] = _of(instruction_set, "OPERATIONS", {})
     return table
 
 
-def registers_for(architecture: str) -> Mapping[str, tuple[int, int]]:
+def registers_for(instruction_set: str) -> Mapping[str, tuple[int, int]]:
     """VEX's registers that archinfo does not name: name to (offset, size) in bytes."""
-    table: Mapping[str, tuple[int, int]] = _of(architecture, "REGISTERS", {})
+    table: Mapping[str, tuple[int, int]] = _of(instruction_set, "REGISTERS", {})
     return table
 
 
-def _of(architecture: str, name: str, default: object) -> Any:
-    """What the file of an architecture defines under a name."""
-    module = f"{__name__}.{architecture}"
+def _of(instruction_set: str, name: str, default: object) -> Any:
+    """What the file of an instruction set defines under a name."""
+    module = f"{__name__}.{instruction_set}"
     return default if find_spec(module) is None else getattr(import_module(module), name, default)
