@@ -43,6 +43,12 @@ typedef unsigned long u64;
 #define SIGSEGV 11
 #define SIGALRM 14
 
+/* Whether the program counter is that of the next instruction, the address that of the one that
+   raised the signal. */
+#ifndef GOES_ON
+#define GOES_ON(signal) 0
+#endif
+
 #define PAGE 0x4000
 #define MAX_RANGES 64
 
@@ -85,6 +91,11 @@ static u64 *register_place(void *frame, int word)
 	return (u64 *)((u8 *)frame + PLACE(word));
 }
 
+static u64 info_address(const void *info)
+{
+	return *(const u64 *)((const u8 *)info + 16);
+}
+
 /* Called by signal_entry, which has stored the floating registers into `seen`. */
 void handle(int signal, void *info, void *frame)
 {
@@ -110,8 +121,10 @@ void handle(int signal, void *info, void *frame)
 			*register_place(frame, i) = resume[i];
 		}
 		*register_place(frame, PC) += 4;
+		if (GOES_ON(signal))
+			seen.general[PC] = info_address(info);
 		stop_signal = seen.general[PC] == RETURN_ADDRESS ? 0 : (u64)signal;
-		fault_address = *(u64 *)((u8 *)info + 16);
+		fault_address = info_address(info);
 		phase = IDLE;
 		return;
 	}

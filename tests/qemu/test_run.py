@@ -9,7 +9,6 @@ import time
 import pytest
 
 from verify import qemu
-from verify.qemu import emulator
 
 ARCHES = tuple(qemu.MACHINES)
 CODE = 0x10_0000
@@ -25,29 +24,37 @@ def words(*values: int) -> bytes:
 
 
 # LoongArch Reference Manual, volume 1; Power ISA 3.1, book I; RISC-V Instruction Set Manual, volume
-# I; Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2.
+# I; Arm Architecture Reference Manual for A-profile; Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2.
 RETURN = {
+    "arm64": words(0xD65F03C0),
     "loongarch64": words(0x4C000020),
     "powerpc64le": words(0x4E800020),
     "riscv64": words(0x00008067),
+    "s390x": bytes.fromhex("07fe"),
     # jmp *0(%rip), with the address behind it: a return would need a stack
     "x86_64": bytes.fromhex("ff2500000000") + qemu.RETURN_ADDRESS.to_bytes(8, "little") + bytes(2),
 }
 BRANCH_TO_SELF = {
+    "arm64": words(0x14000000),
     "loongarch64": words(0x50000000),
     "powerpc64le": words(0x48000000),
     "riscv64": words(0x0000006F),
+    "s390x": bytes.fromhex("a7f40000"),
     "x86_64": bytes.fromhex("ebfe"),
 }
 TRAP = {
+    "arm64": words(0xD4200000),
     "loongarch64": words(0x002A0000),
     "powerpc64le": words(0x7FE00008),
     "riscv64": words(0x00100073),
+    "s390x": bytes.fromhex("0001"),
     "x86_64": bytes.fromhex("cc"),
 }
 BEHIND_TRAP = {"x86_64": 1}
 """How far the program counter is behind a trap instruction that is executed."""
-STATUS = {"fcsr", "xer", "eflags"}
+TRAP_SIGNALS = {"s390x": signal.SIGILL}
+"""What a trap instruction raises where that is not SIGTRAP."""
+STATUS = {"fcsr", "xer", "eflags", "nzcv", "fpcr", "fpsr", "fpc"}
 
 
 def registers(arch: str, seed: int) -> dict[str, int]:
@@ -119,6 +126,19 @@ class TestState:
 
 # (name, code, registers, expected registers)
 INSTRUCTIONS = [
+    # adds w0, w1, w2: the upper half is cleared
+    ("arm64", 0x2B020020, {"x1": 2**64 - 1, "x2": 1}, {"x0": 0, "nzcv": 0x60000000}),
+    # add v1.4s, v2.4s, v3.4s
+    ("arm64", 0x4EA38441, {"v2": 1 << 96 | 0xFFFFFFFF, "v3": 2 << 96 | 1}, {"v1": 3 << 96}),
+    # mov v8.d[1], x0; mov x0, v8.d[0]
+    ("arm64", 0x4E181C08, {"x0": 7, "d8": 5}, {"v8.high": 7, "d8": 5}),
+    ("arm64", 0x4E083D00, {"v8.high": 7, "d8": 5}, {"x0": 5}),
+    # sqadd b0, b1, b2: saturates, which FPSR.QC shows
+    ("arm64", 0x5E220C20, {"v1": 0x7F, "v2": 1}, {"v0": 0x7F, "fpsr": 1 << 27}),
+    # mrs x0, fpcr; mrs x1, tpidr_el0; msr nzcv, x2
+    ("arm64", 0xD53B4400, {"fpcr": 3 << 22}, {"x0": 3 << 22}),
+    ("arm64", 0xD53BD041, {"tpidr_el0": 99}, {"x1": 99}),
+    ("arm64", 0xD51B4202, {"x2": 0xA0000000}, {"nzcv": 0xA0000000}),
     # rotri.w a0, a0, 12: the result is sign-extended
     ("loongarch64", 0x004CB084, {"a0": 0x12345FFF}, {"a0": 0xFFFFFFFFFFF12345}),
     # add.d a2, a0, a1
@@ -137,6 +157,14 @@ INSTRUCTIONS = [
     ("riscv64", 0x0045951B, {"a1": 0x18000001}, {"a0": 0xFFFFFFFF80000010}),
     # fmv.x.d a0, fa1
     ("riscv64", 0xE2058553, {"fa1": 2**64 - 2}, {"a0": 2**64 - 2}),
+    # vlgvf %r2, %v17, 1: elements are counted from the most significant
+    ("s390x", bytes.fromhex("e72100012421"), {"v17": 7 << 64, "r2": 2**64 - 1}, {"r2": 7}),
+    # alcr %r2, %r3: the more significant bit of the condition code is the carry
+    ("s390x", bytes.fromhex("b9980023"), {"r2": 2**32 - 1, "cc": 2}, {"r2": 0, "cc": 2}),
+    # ear %r2, %a5
+    ("s390x", bytes.fromhex("b24f0025"), {"a5": 9, "r2": 2**64 - 1}, {"r2": 2**64 - 2**32 + 9}),
+    # set floating-point control to r2
+    ("s390x", bytes.fromhex("b3840020"), {"r2": 0x00F8FF73}, {"fpc": 0x00F8FF73}),
     # paddd %xmm2, %xmm1
     ("x86_64", 0xCAFE0F66, {"xmm1": 3 << 96 | 2**32 - 1, "xmm2": 1 << 96 | 1}, {"xmm1": 4 << 96}),
     # dec %al: the carry stays, the result is zero and has even parity
@@ -146,9 +174,10 @@ INSTRUCTIONS = [
 
 @pytest.mark.parametrize(("arch", "instruction", "before", "after"), INSTRUCTIONS)
 def test_single_instruction(
-    arch: str, instruction: int, before: dict[str, int], after: dict[str, int]
+    arch: str, instruction: int | bytes, before: dict[str, int], after: dict[str, int]
 ) -> None:
-    code = [(CODE, words(instruction) + RETURN[arch])]
+    given = words(instruction) if isinstance(instruction, int) else instruction
+    code = [(CODE, given + RETURN[arch])]
     (outcome,) = qemu.run(arch, code, CODE, [qemu.Case(before)], timeout=10)
     assert {name: outcome.registers[name] for name in after} == after
 
@@ -166,9 +195,11 @@ class TestSignals:
     )
     def test_store_to_what_is_not_data(self, arch: str, address: int, name: str) -> None:
         store, first, floating = {
+            "arm64": (words(0xB9000001), "x0", "v2"),
             "loongarch64": (words(0x29800085), "a0", "fa2"),
             "powerpc64le": (words(0x90830000), "r3", "f2"),
             "riscv64": (words(0x00B52023), "a0", "fa2"),
+            "s390x": (bytes.fromhex("50302000"), "r2", "v2"),
             "x86_64": (bytes.fromhex("8908"), "rax", "xmm2"),
         }[arch]
         code = RETURN[arch] + store + RETURN[arch]
@@ -177,7 +208,8 @@ class TestSignals:
         outcomes = qemu.run(arch, [(CODE, code)], at, [case, case], timeout=10)
         assert outcomes[0] == outcomes[1], name
         assert outcomes[0].signal == signal.SIGSEGV
-        assert outcomes[0].fault_address == address
+        unit = qemu.MACHINES[arch].fault_bytes
+        assert outcomes[0].fault_address == address // unit * unit
         assert outcomes[0].registers["pc"] == at
         assert outcomes[0].registers[first] == address
 
@@ -189,7 +221,8 @@ class TestSignals:
     def test_trap(self, arch: str) -> None:
         outcome = self.one(arch, TRAP[arch] + RETURN[arch], qemu.Case({}))
         at = CODE + BEHIND_TRAP.get(arch, 0)
-        assert (outcome.signal, outcome.registers["pc"]) == (signal.SIGTRAP, at)
+        expected = TRAP_SIGNALS.get(arch, signal.SIGTRAP)
+        assert (outcome.signal, outcome.registers["pc"]) == (expected, at)
 
     def test_return_to_elsewhere(self, arch: str) -> None:
         name = qemu.MACHINES[arch].return_address
@@ -232,25 +265,21 @@ class TestErrors:
 
     def test_code_that_ends_the_runner(self, arch: str) -> None:
         exit_with_7 = {
+            "arm64": words(0xD2800BC8, 0xD28000E0, 0xD4000001),
             "loongarch64": words(0x0281780B, 0x02801C04, 0x002B0000),
             "powerpc64le": words(0x380000EA, 0x38600007, 0x44000002),
             "riscv64": words(0x05E00893, 0x00700513, 0x00000073),
+            "s390x": bytes.fromhex("a71900f8a72900070a00"),
             "x86_64": bytes.fromhex("b8e7000000bf070000000f05"),
         }
         with pytest.raises(qemu.QemuError, match="exit status 7"):
             qemu.run(arch, [(CODE, exit_with_7[arch])], CODE, [qemu.Case({})], timeout=1)
 
-    def test_missing_qemu_names_the_command_that_installs_it(
-        self, arch: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("PATH", "/nowhere")
-        emulator.available.cache_clear()
-        try:
-            assert qemu.available(arch) is None
-            with pytest.raises(qemu.QemuError, match="sudo apt-get install qemu-user"):
-                qemu.run(arch, [(CODE, RETURN[arch])], CODE, [qemu.Case({})], timeout=1)
-        finally:
-            emulator.available.cache_clear()
+    @pytest.mark.usefixtures("without_qemu")
+    def test_missing_qemu_names_the_command_that_installs_it(self, arch: str) -> None:
+        assert qemu.available(arch) is None
+        with pytest.raises(qemu.QemuError, match="sudo apt-get install qemu-user"):
+            qemu.run(arch, [(CODE, RETURN[arch])], CODE, [qemu.Case({})], timeout=1)
 
 
 def test_unknown_architecture() -> None:

@@ -60,8 +60,8 @@ class Outcome:
     `memory`: one byte string for each range observed.
     `signal`: None when the code returned, else the number of the Linux signal that stopped it;
     SIGALRM when it ran out of time. Then "pc" is the address of the instruction.
-    `fault_address`: the address that the signal reports: the access of a SIGSEGV or SIGBUS, the
-    instruction of a SIGILL or SIGTRAP.
+    `fault_address`: the address that the signal reports: the access of a SIGSEGV or SIGBUS (on some
+    machines only its page, see `Machine.fault_bytes`), the instruction of a SIGILL or SIGTRAP.
     """
 
     registers: Mapping[str, int]

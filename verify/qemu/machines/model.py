@@ -29,12 +29,22 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Extension:
+    """Instructions and registers that QEMU has since a version: their name, (major, minor)."""
+
+    name: str
+    since: tuple[int, int]
+
+
+@dataclass(frozen=True)
 class Machine:
     """What is particular to an architecture: its emulator and the layout of a context.
 
     `size` is the size of a context in bytes, `return_address` the register that holds the return
     address at entry (None where it lies in memory at the stack pointer), `constant` the names of
-    registers that cannot be set. `reserved` says whether QEMU can reserve the guest's addresses.
+    registers that cannot be set. `reserved` says whether QEMU can reserve the guest's addresses,
+    `extension` what is not in every QEMU.
+    `fault_bytes` is what the address of a fault is a multiple of, to which it is rounded down.
     All of the runner's messages are in the byte order of the machine.
     """
 
@@ -45,7 +55,9 @@ class Machine:
     return_address: str | None
     constant: frozenset[str] = frozenset()
     reserved: bool = True
+    extension: Extension | None = None
     byte_order: Literal["little", "big"] = "little"
+    fault_bytes: int = 1
 
     @property
     def order(self) -> str:
