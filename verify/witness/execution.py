@@ -35,7 +35,7 @@ _LOAD_ADDRESS = 0x0100_0000_0000
 
 # Bits that could make floating-point instructions or accesses raise signals, and the direction
 # flag, which is clear at entry.
-_STAYS_ZERO = frozenset({"fcsr", "df", "ac"})
+_STAYS_ZERO = frozenset({"fcsr", "fpc.masks", "fpcr", "df", "ac"})
 
 
 @dataclass(frozen=True)
