@@ -33,9 +33,11 @@ PROGRAMS = [
 
 # Name, result register and argument registers of the exported entry.
 ENTRIES = {
+    "arm64": ("__kernel_getrandom", "x0", ("x0", "x1", "x2", "x3", "x4")),
     "loongarch64": ("__vdso_getrandom", "a0", ("a0", "a1", "a2", "a3", "a4")),
     "powerpc64le": ("__kernel_getrandom", "r3", ("r3", "r4", "r5", "r6", "r7")),
     "riscv64": ("__vdso_getrandom", "a0", ("a0", "a1", "a2", "a3", "a4")),
+    "s390x": ("__kernel_getrandom", "r2", ("r2", "r3", "r4", "r5", "r6")),
     "x86_64": ("__vdso_getrandom", "rax", ("rdi", "rsi", "rdx", "rcx", "r8")),
 }
 
@@ -105,7 +107,8 @@ class TestProgram:
         assert outcome.signal is None
         assert outcome.registers[result] == returned % 2**64
         assert outcome.registers[architecture.stack_pointer] == STACK + popped
-        stream = chacha20.stream(struct.unpack("<8I", key), 0, max(0, returned) // 64)
+        words = struct.unpack(f"{qemu.MACHINES[architecture.name].order}8I", key)
+        stream = chacha20.stream(words, 0, max(0, returned) // 64)
         assert outcome.memory[0] == stream.ljust(size + 64, b"\0")
 
     def test_stripped_file_has_the_same_code(self, path: str) -> None:
