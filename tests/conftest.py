@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import gc
 
+import pytest
 from hypothesis import settings
 
 from tests import proving
+from verify.qemu import emulator
 
 # The machine may be busy with other things: time is no sign of a fault.
 settings.register_profile("default", deadline=None)
 settings.load_profile("default")
+
+
+@pytest.fixture
+def without_qemu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No emulator is found."""
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(emulator, "BESIDE_PYTHON", "/nowhere")
 
 
 def pytest_unconfigure() -> None:

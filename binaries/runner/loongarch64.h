@@ -11,8 +11,10 @@
 
 /* r0..r31, pc */
 #define GENERAL_WORDS 33
-/* f0..f31, fcc0..fcc7 (one byte each), fcsr0 */
-#define FLOATING_WORDS 34
+/* vr0..vr31 (two words each, the lower one is f0..f31), fcc0..fcc7 (one byte each), fcsr0 */
+#define FLOATING_WORDS 66
+#define CONDITIONS 512
+#define CONTROL 520
 
 #ifndef __ASSEMBLER__
 struct sigaction {

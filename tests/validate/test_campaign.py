@@ -11,7 +11,6 @@ from angr import claripy
 from tests.validate.readings import own_target, stock, target_of, with_fault
 from verify import qemu
 from verify.arch import by_name
-from verify.qemu import emulator
 from verify.validate.campaign import VARIATIONS, validate, validate_all
 from verify.validate.encodings import encoding_of
 from verify.validate.model import Group, Validation, exit_code
@@ -182,14 +181,10 @@ def test_the_same_seed_gives_the_same_states(arch: str) -> None:
 
 
 class TestNotDone:
+    @pytest.mark.usefixtures("without_qemu")
     @pytest.mark.parametrize("arch", ARCHES)
-    def test_without_qemu(self, arch: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("PATH", "/nowhere")
-        emulator.available.cache_clear()
-        try:
-            validation = validate(target_of(arch, ADD[arch]))
-        finally:
-            emulator.available.cache_clear()
+    def test_without_qemu(self, arch: str) -> None:
+        validation = validate(target_of(arch, ADD[arch]))
         assert not validation.passed and not any(row.checked for row in validation.rows)
         assert {row.reason for row in validation.rows} == {qemu.install_hint(arch)}
         assert exit_code([validation]) == 3

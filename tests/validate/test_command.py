@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 from tests.validate.readings import BINARIES, target_of
 from verify.image import InputError
-from verify.qemu import emulator
 from verify.validate import command
 from verify.validate.campaign import validate
 
@@ -51,13 +50,9 @@ def test_json_alone_on_standard_output() -> None:
     assert json.loads(done.output)["format"] == 2
 
 
-def test_without_qemu_nothing_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
-    emulator.available.cache_clear()
-    try:
-        done = run("--binary", str(BINARIES / "powerpc64le" / "looped.so"))
-    finally:
-        emulator.available.cache_clear()
+@pytest.mark.usefixtures("without_qemu")
+def test_without_qemu_nothing_passes() -> None:
+    done = run("--binary", str(BINARIES / "powerpc64le" / "looped.so"))
     assert done.return_value == 3
     assert "QEMU is missing" in done.output
     assert "sudo apt-get install qemu-user" in done.output

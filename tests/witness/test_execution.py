@@ -11,7 +11,6 @@ from specs import chacha20
 from tests.witness.programs import ENTRY, MACHINES, Machine
 from verify import qemu
 from verify.arch import ARCHITECTURES, by_name
-from verify.qemu import emulator
 from verify.target import CodeSegment
 from verify.witness import (
     Breach,
@@ -347,12 +346,9 @@ class TestLoading:
         assert execution.fault_address == 0x10_1000
 
 
+@pytest.mark.usefixtures("without_qemu")
 @per_machine
-def test_missing_emulator_names_the_command_that_installs_it(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
-    emulator.available.cache_clear()
+def test_missing_emulator_names_the_command_that_installs_it(machine: Machine) -> None:
     target = machine.program(machine.back)
     for run in (
         lambda: execute(target, [INPUTS]),

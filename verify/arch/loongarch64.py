@@ -4,6 +4,10 @@ Registers and their use: "ELF for the LoongArch Architecture psABI", sections "R
 Convention" and "Stack Frame Layout"; the ABI has no red zone. $r21 is reserved there, and the
 kernel keeps its per-CPU base in it. The lifter is SLEIGH's P-code: VEX has no LoongArch.
 
+The floating-point registers are the low halves of the 128-bit vector registers of LSX (SLEIGH's
+v0 to v31); of f24 to f31 (fs0 to fs7) only these are preserved. LASX, which makes them 256 bits
+wide, is not known here: its instructions are refused.
+
 Alternatives: `struct alt_instr` of the kernel's arch/loongarch/include/asm/alternative.h.
 """
 
@@ -22,10 +26,11 @@ _INTEGER = (
     *(Register(f"s{n}", f"s{n}", Saved.CALLEE) for n in range(9)),
 )
 _FLOAT = (
-    *(Register(f"fa{n}", f"fa{n}", bits=(63, 0)) for n in range(8)),
-    *(Register(f"ft{n}", f"ft{n}", bits=(63, 0)) for n in range(16)),
-    *(Register(f"fs{n}", f"fs{n}", Saved.CALLEE, (63, 0)) for n in range(8)),
+    *(Register(f"fa{n}", f"v{n}", bits=(63, 0)) for n in range(8)),
+    *(Register(f"ft{n}", f"v{n + 8}", bits=(63, 0)) for n in range(16)),
+    *(Register(f"fs{n}", f"v{n + 24}", Saved.CALLEE, (63, 0)) for n in range(8)),
 )
+_VECTOR_HIGH = tuple(Register(f"vr{n}.high", f"v{n}", bits=(127, 64)) for n in range(32))
 _CONDITION = tuple(Register(f"fcc{n}", f"fcc{n}") for n in range(8))
 
 _RELATIVE = (
@@ -62,7 +67,7 @@ LOONGARCH64 = Architecture(
     bits=64,
     byte_order="little",
     lifter=Lifter("pcode", "Loongarch:LE:64:lp64d"),
-    registers=(*_INTEGER, *_FLOAT, *_CONDITION, Register("fcsr", "fcsr")),
+    registers=(*_INTEGER, *_FLOAT, *_VECTOR_HIGH, *_CONDITION, Register("fcsr", "fcsr")),
     arguments=tuple(f"a{n}" for n in range(8)),
     stack_pointer="sp",
     return_address="ra",

@@ -36,6 +36,23 @@ class _Instruction:
     word: int
 
 
+def _without_wider(
+    places: dict[str, tuple[int, int]], architecture: Architecture
+) -> dict[str, tuple[int, int]]:
+    """The registers without those that are wider than one of the architecture's and contain it.
+
+    SLEIGH also has the registers of extensions that the architecture's description does not.
+    """
+    storages = (register.storage for register in architecture.registers)
+    known = {places[storage] for storage in storages if storage in places}
+    return {
+        name: (start, size)
+        for name, (start, size) in places.items()
+        if (start, size) in known
+        or not any(start <= at and at + length <= start + size for at, length in known)
+    }
+
+
 class PcodeEngine(PcodeEmulatorMixin):  # type: ignore[misc]
     """Lifts and executes one image through P-code."""
 
@@ -46,10 +63,13 @@ class PcodeEngine(PcodeEmulatorMixin):  # type: ignore[misc]
         self._code = code
         self._lifter = PcodeBasicBlockLifter(guest)
         self._little = architecture.byte_order == "little"
-        names = {
-            name: (register.offset, register.size)
-            for name, register in self._lifter.context.registers.items()
-        }
+        names = _without_wider(
+            {
+                name: (register.offset, register.size)
+                for name, register in self._lifter.context.registers.items()
+            },
+            architecture,
+        )
         hard_wired = {r.storage for r in architecture.with_saved(Saved.CONSTANT)}
         self.layout = Layout(names, self._little, frozenset(names[name][0] for name in hard_wired))
         self._replacements: Mapping[str, Semantics] = semantics_for(architecture.instruction_set)

@@ -6,7 +6,7 @@ architecture, maps code and data at the given addresses, sets every register, en
 reports every register, the observed memory and the signal that stopped it, if one did.
 """
 
-from verify.qemu.emulator import available, install_hint, machine_of, run
+from verify.qemu.emulator import available, install_hint, lacking, machine_of, run
 from verify.qemu.machines import MACHINES
 from verify.qemu.protocol import (
     HIGHEST_ADDRESS,
@@ -30,6 +30,7 @@ __all__ = [
     "QemuError",
     "available",
     "install_hint",
+    "lacking",
     "machine_of",
     "pages",
     "run",

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
+import sysconfig
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +30,9 @@ QEMU can do that (`Machine.reserved`)."""
 GRACE_SECONDS = 20.0
 """What starting, reading the request and writing the answer may take beyond the cases."""
 
+BESIDE_PYTHON = sysconfig.get_path("scripts")
+"""Where emulators are looked for besides PATH: the directory of the environment's commands."""
+
 EXIT_REASONS = {
     2: "the request ended too early or has too many ranges",
     3: "an address range could not be mapped",
@@ -42,21 +49,61 @@ def machine_of(arch: str) -> Machine:
     return MACHINES[arch]
 
 
-def _emulator(machine: Machine) -> str | None:
-    return shutil.which(machine.emulator) or shutil.which(f"{machine.emulator}-static")
+@dataclass(frozen=True)
+class _Emulator:
+    """An emulator: its path, the first line that it says of its version, and that as numbers."""
+
+    path: str
+    version: str
+    number: tuple[int, ...]
 
 
 @cache
-def available(arch: str) -> str | None:
-    """The version line of the QEMU that emulates `arch` in user mode, or None if there is none.
+def _newest(name: str, directories: str) -> _Emulator | None:
+    """The newest emulator of that name, or with -static behind it, in the directories."""
+    found = []
+    for directory in directories.split(os.pathsep):
+        for path in (shutil.which(each, path=directory) for each in (name, f"{name}-static")):
+            if path is None:
+                continue
+            shown = subprocess.run((path, "--version"), capture_output=True, text=True, check=False)
+            if shown.returncode == 0 and shown.stdout:
+                line = shown.stdout.splitlines()[0]
+                number = re.search(r"version (\d+)\.(\d+)", line)
+                numbers = tuple(map(int, number.groups())) if number else ()
+                found.append(_Emulator(path, line, numbers))
+    return max(found, key=lambda emulator: emulator.number, default=None)
 
-    Raises QemuError for an architecture without a runner.
+
+def _emulator(machine: Machine) -> _Emulator | None:
+    directories = os.pathsep.join((os.environ.get("PATH", os.defpath), BESIDE_PYTHON))
+    return _newest(machine.emulator, directories)
+
+
+def available(arch: str) -> str | None:
+    """The version line of the newest QEMU that emulates `arch` in user mode, None without one.
+
+    It is looked for on PATH and beside the Python interpreter. Raises QemuError for an
+    architecture without a runner.
     """
     emulator = _emulator(machine_of(arch))
-    if emulator is None:
-        return None
-    shown = subprocess.run((emulator, "--version"), capture_output=True, text=True, check=False)
-    return shown.stdout.splitlines()[0] if shown.returncode == 0 and shown.stdout else None
+    return None if emulator is None else emulator.version
+
+
+def lacking(arch: str) -> str:
+    """One line that says what the QEMU for `arch` is too old for and how to get a newer one.
+
+    Empty where it is new enough, or where there is none at all. Raises QemuError as `available`.
+    """
+    machine = machine_of(arch)
+    emulator, extension = _emulator(machine), machine.extension
+    if emulator is None or extension is None or emulator.number >= extension.since:
+        return ""
+    since = ".".join(map(str, extension.since))
+    return (
+        f"{emulator.version} has no {extension.name}, which needs QEMU {since} or newer: "
+        "get it with `make setup-qemu`, or from Debian's backports (package qemu-user)"
+    )
 
 
 def install_hint(arch: str) -> str:
@@ -93,7 +140,7 @@ def run(
         raise QemuError(install_hint(arch))
     request = encode(machine, code, entry, cases, timeout)
     reserve = ("-R", hex(ADDRESS_SPACE)) if machine.reserved else ()
-    command = (emulator, *reserve, str(RUNNERS / arch))
+    command = (emulator.path, *reserve, str(RUNNERS / arch))
     try:
         done = subprocess.run(
             command,

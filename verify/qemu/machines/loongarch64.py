@@ -1,9 +1,11 @@
 """LoongArch 64 under QEMU.
 
-Register names: "ELF for the LoongArch Architecture psABI", section "Register Convention".
+Register names: "ELF for the LoongArch Architecture psABI", section "Register Convention"; of the
+vector registers, vr<n>.high is the half that is no floating-point register. An emulator without
+LSX has no such halves: they are then what they were set to.
 """
 
-from verify.qemu.machines.model import PROGRAM_COUNTER, Machine, Place, words
+from verify.qemu.machines.model import PROGRAM_COUNTER, Extension, Machine, Place, words
 
 _GENERAL = [
     *("zero", "ra", "tp", "sp"),
@@ -18,18 +20,21 @@ _FLOATING = [
     *(f"ft{n}" for n in range(16)),
     *(f"fs{n}" for n in range(8)),
 ]
-_FLAGS = 8 * 65
+_VECTORS = 8 * 33
+_FLAGS = _VECTORS + 16 * 32
 
 MACHINE = Machine(
     name="loongarch64",
     emulator="qemu-loongarch64",
     places={
         **words(_GENERAL, 0),
-        **words(_FLOATING, 33),
+        **{name: Place(_VECTORS + 16 * n, 64) for n, name in enumerate(_FLOATING)},
+        **{f"vr{n}.high": Place(_VECTORS + 16 * n + 8, 64) for n in range(32)},
         **{f"fcc{n}": Place(_FLAGS + n, 1) for n in range(8)},
-        "fcsr": Place(8 * 66, 32),
+        "fcsr": Place(_FLAGS + 8, 32),
     },
-    size=8 * 67,
+    size=8 * 99,
     return_address="ra",
     constant=frozenset({"zero"}),
+    extension=Extension("LSX", (8, 2)),
 )
