@@ -60,6 +60,8 @@ EXPRESSIONS: list[tuple[str, Expression, tuple[int, ...]]] = [
     ("RotateRight", claripy.RotateRight, (8, 32, 64)),
     ("RotateRight", lambda a, b: claripy.RotateRight(a + b, claripy.BVV(5, a.size())), (8, 32)),
     ("Reverse", lambda a, b: (a + b).reversed, (16, 64)),
+    ("bvToFP", lambda a, b: (a + b).raw_to_fp(), (32, 64)),
+    ("fpToIEEEBV", lambda a, b: claripy.If(a < b, a.raw_to_fp(), b.raw_to_fp()).raw_to_bv(), (64,)),
     ("If", lambda a, b: claripy.If(a < b, a, b), (1, 8, 64)),
     ("If", lambda a, b: claripy.If(a < b, a == b + 1, claripy.SLT(a, b)), (8, 64)),
     ("And", lambda a, b: claripy.And(a < b, claripy.SLT(b, a)), (8, 64)),
@@ -91,6 +93,8 @@ def test_value(op: str, make: Expression, width: int, data: st.DataObject) -> No
     if op in {"__lshift__", "LShR", "__rshift__"}:
         pair[1] %= FARTHEST
     expected = make(*(claripy.BVV(value, width) for value in pair))
+    if op == "bvToFP":
+        expected = expected.raw_to_bv()
     assignment = {var("a", width): pair[0], var("b", width): pair[1]}
     value = evaluate([term], assignment)[term]
     assert value == (expected.concrete_value if term.width else int(expected.is_true()))

@@ -92,6 +92,9 @@ _SPECIAL: dict[str, Callable[[list[Any]], Term]] = {
     "RotateLeft": lambda a: _rotate(a[0], a[1], True),
     "RotateRight": lambda a: _rotate(a[0], a[1], False),
     "Reverse": lambda a: reverse_bytes(a[0]),
+    # A floating-point number that is only moved; no operation on one has a counterpart.
+    "bvToFP": lambda a: a[0],
+    "fpToIEEEBV": lambda a: a[0],
     "If": _if,
     "__eq__": lambda a: equal(a[0], a[1]),
     "__ne__": lambda a: negate(equal(a[0], a[1])),

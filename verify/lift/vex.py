@@ -6,6 +6,7 @@ them registers, memory and exits. Whatever those mixins leave to others raises U
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -44,6 +45,8 @@ def _archinfo(architecture: Architecture) -> archinfo.Arch:
 
 _SLOW = ("Iop_Mul", "Iop_Div", "Iop_Mod")
 """Operations whose time depends on their operands on some implementations."""
+_FLOATING = re.compile(r"Iop_(?!Reinterp).*(F\d|\dF)")
+"""Operations on floating-point numbers, other than taking their bits."""
 
 
 class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
@@ -167,8 +170,6 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
             self._flags.settle(self._machine)
 
     def _perform_vex_expr_Get(self, offset: Any, ty: str, **kwargs: Any) -> Any:
-        if ty.startswith("Ity_F"):
-            raise Unsupported(self._machine.instruction, "floating-point register")
         size = pyvex.get_type_size(ty) // 8
         where = offset.concrete_value
         if where == self._guest.ip_offset:
@@ -176,7 +177,7 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         if self._flags is not None and where in self._flags:
             return self._flags.get(self._machine, where)
         value = self._machine.get(offset.concrete_value, max(size, 1))
-        return value if size else value[0:0]
+        return _typed(value, ty) if size else value[0:0]
 
     def _perform_vex_stmt_Put(self, offset: Any, data: Any, **kwargs: Any) -> None:
         where = offset.concrete_value
@@ -192,14 +193,15 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         self._machine.put(where, value)
 
     def _perform_vex_expr_Load(self, addr: Any, ty: str, endness: str, **kwargs: Any) -> Any:
-        if ty.startswith("Ity_F"):
-            raise Unsupported(self._machine.instruction, "floating-point load")
-        return self._machine.load(addr, pyvex.get_type_size(ty) // 8, endness == "Iend_LE")
+        size = pyvex.get_type_size(ty) // 8
+        return _typed(self._machine.load(addr, size, endness == "Iend_LE"), ty)
 
     def _perform_vex_stmt_Store(self, addr: Any, data: Any, endness: str, **kwargs: Any) -> None:
         self._machine.store(addr, data.raw_to_bv(), endness == "Iend_LE")
 
     def _perform_vex_expr_Op(self, op: str, args: Any) -> Any:
+        if _FLOATING.match(op):
+            raise Unsupported(self._machine.instruction, f"floating-point operation {op}")
         if op.startswith(_SLOW):
             self._machine.slow(args)
         args = [self._machine.converter.unfolded(arg) for arg in args]
@@ -255,6 +257,12 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
     _handle_vex_expr_GSPTR = _unsupported
     _handle_vex_expr_VECRET = _unsupported
     _handle_vex_expr_Binder = _unsupported
+
+
+def _typed(value: Any, ty: str) -> Any:
+    """A value as angr has it of that type: a floating-point number where VEX says so, of which
+    nothing is known but its bits."""
+    return value.raw_to_fp() if ty.startswith("Ity_F") else value
 
 
 @dataclass(frozen=True)

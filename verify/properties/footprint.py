@@ -78,7 +78,7 @@ def _allowed(segments: Segments, segment: Segment) -> Callable[[Access], Term]:
             readable = segments.target.code(place.offset, access.size) is not None
             return TRUE if access.kind == "read" and readable else FALSE
         if place.region == STACK:
-            pointer = pointer_at(access.step)
+            pointer = pointer_at(access)
             if pointer is None or not place.index.is_constant:
                 return FALSE
             return TRUE if own_stack(segments, pointer, place.offset, access.size) else FALSE

@@ -44,7 +44,7 @@ def stack_writes(segments: Segments) -> list[Written]:
     for segment in segments:
         pointer_at = stack_offsets(segments, segment)
         found += [
-            Written(segment, access, pointer_at(access.step))
+            Written(segment, access, pointer_at(access))
             for access in segment.accesses
             if access.kind == "write" and access.place and access.place.region == STACK
         ]

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from verify.lift.memory import Access
 from verify.prove.segments import Segment, Segments
-from verify.terms import linear
+from verify.terms import Term, linear
 
 
-def stack_offsets(segments: Segments, segment: Segment) -> Callable[[int], int | None]:
-    """The offset in bytes of the stack pointer from its value at entry, before a given step.
+def stack_pointers(segments: Segments, segment: Segment) -> Callable[[Access], Term]:
+    """The stack pointer when an access is made; of another width where only a part of the register
+    was written.
 
-    None where the stack pointer is not its entry value plus a constant.
+    That is the one before the instruction, or for a store the one behind it where that is lower: an
+    instruction that stores and moves the stack pointer does both before a signal can arrive.
     """
     architecture = segments.target.architecture
-    pointer = segments.names.address("sp")
     storage = architecture.register(architecture.stack_pointer).storage
     offset, size = segments.engine.layout.registers[storage]
-    start = pointer
+    start = segments.names.address("sp")
     if segment.begin == "loop":
         assert segments.loop is not None
         machine = segments.loop.start
@@ -28,11 +30,33 @@ def stack_offsets(segments: Segments, segment: Segment) -> Callable[[int], int |
         if write.offset < offset + size and offset < write.offset + write.value.width // 8
     ]
 
-    def at(step: int) -> int | None:
-        value = next(value for since, value in reversed(changes) if since < step)
-        if value.width != pointer.width:
-            return None
-        distance = linear(value).plus(linear(pointer), -1)
-        return distance.constant if distance.is_constant else None
+    def before(step: int) -> Term:
+        return next(value for since, value in reversed(changes) if since < step)
+
+    def at(access: Access) -> Term:
+        pointer = before(access.step)
+        if access.kind == "read":
+            return pointer
+        behind = before(access.step + 1)
+        moved = _distance(behind, pointer)
+        return behind if moved is not None and moved < 0 else pointer
 
     return at
+
+
+def stack_offsets(segments: Segments, segment: Segment) -> Callable[[Access], int | None]:
+    """The offset in bytes of the stack pointer of `stack_pointers` from its value at entry.
+
+    None where the stack pointer is not its entry value plus a constant.
+    """
+    pointer = segments.names.address("sp")
+    pointer_at = stack_pointers(segments, segment)
+    return lambda access: _distance(pointer_at(access), pointer)
+
+
+def _distance(pointer: Term, other: Term) -> int | None:
+    """How many bytes one stack pointer is above another; None where that is not a constant."""
+    if pointer.width != other.width:
+        return None
+    distance = linear(pointer).plus(linear(other), -1)
+    return distance.constant if distance.is_constant else None
