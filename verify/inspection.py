@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from verify.image import InputError
 from verify.lift.select import engine_for
 from verify.run import target_summary
-from verify.verdict import TargetSummary
+from verify.verdict import TargetSummary, VariantSummary
 
 if TYPE_CHECKING:
     from verify.prove.cfg import ControlFlow
@@ -37,11 +37,17 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Inspection:
-    """A function with its loops, outer before inner, and its disassembly."""
+    """A function as in the file with its loops, outer before inner, and its disassembly.
+
+    `variants` are what the kernel can make of it; none where that is not known, and `unknown` says
+    why.
+    """
 
     target: TargetSummary
     loops: tuple[LoopShape, ...]
     instructions: tuple[Instruction, ...]
+    variants: tuple[VariantSummary, ...]
+    unknown: str = ""
 
 
 def inspect(target: Target) -> Inspection:
@@ -55,6 +61,7 @@ def inspect(target: Target) -> Inspection:
         flow = control_flow(engine, function.address)
     except Unsupported as error:
         raise InputError(target.source, f"the function cannot be read; {error}") from None
+    variants, unknown = _variants(target)
     listing = engine.disassemble(function.address, function.size)
     ends = [*(address for address, _ in listing[1:]), function.address + function.size]
     return Inspection(
@@ -64,7 +71,26 @@ def inspect(target: Target) -> Inspection:
             Instruction(address, (target.code(address, end - address) or b"").hex(), text)
             for (address, text), end in zip(listing, ends, strict=True)
         ),
+        variants,
+        unknown,
     )
+
+
+def _variants(target: Target) -> tuple[tuple[VariantSummary, ...], str]:
+    """What the kernel can make of the function, or why that is not known."""
+    from verify.combine import variant_summary
+    from verify.lift.machine import Unsupported
+    from verify.variants import variants_of
+
+    unknown = target.unusable or target.patching_unknown
+    if unknown:
+        return (), unknown
+    try:
+        found = variants_of(target)
+    except Unsupported as error:
+        return (), str(error)
+    size = target.function.size
+    return tuple(variant_summary(target, variant, size) for variant in found), ""
 
 
 def _shapes(flow: ControlFlow) -> tuple[LoopShape, ...]:

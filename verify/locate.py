@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verify.alternatives import Unreadable, alternatives_in
 from verify.arch import ARCHITECTURES, find_architecture
 from verify.image import InputError
-from verify.target import CodeSegment, Function, Target
+from verify.target import Alternative, CodeSegment, Function, Target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,6 +22,8 @@ SYMBOL = "__arch_chacha20_blocks_nostack"
 BY_HAND = "name the function with --function NAME or --function 0xADDRESS"
 LISTED = 8
 """Names or addresses that an error lists."""
+_STUBS = (".plt", ".iplt", ".glink", ".got", ".branch_lt")
+"""How the names of sections begin that hold the code of linkage stubs."""
 
 
 def find_target(image: Image, source: str, sha256: str, function: str | None = None) -> Target:
@@ -43,6 +46,13 @@ class _Locator:
         self._source = source
         self._sha256 = sha256
         self._architecture = self._known_architecture()
+        self._alternatives: tuple[Alternative, ...] = ()
+        self._unusable = ""
+        if not image.running:
+            try:
+                self._alternatives = alternatives_in(image.elf, self._architecture)
+            except Unreadable as error:
+                self._unusable = str(error)
 
     def find(self, function: str | None) -> Target:
         """See `find_target`."""
@@ -90,7 +100,22 @@ class _Locator:
                 if not segment.writable
             ),
             function,
+            self._alternatives,
+            self._patching_unknown(),
+            self._unusable,
+            self._image.running,
+            elf.relocations,
+            tuple(
+                section
+                for section in elf.sections
+                if section.executable and section.name.startswith(_STUBS)
+            ),
         )
+
+    def _patching_unknown(self) -> str:
+        if self._image.running or self._architecture.patching is not None:
+            return ""
+        return f"how Linux patches code for {self._architecture.title} is not known here"
 
     def _automatically(self) -> Function:
         symbols = self._named(SYMBOL)
@@ -205,15 +230,6 @@ class _Locator:
             raise self._error(
                 f"{start:#x}..{end:#x} is not wholly in a segment that is executable and"
                 " not writable, so the bytes that run need not be those in the file"
-            )
-        inside = [r for r in self._image.elf.relocations if start <= r.address < end]
-        if inside:
-            first = inside[0]
-            symbol = f" against {first.symbol}" if first.symbol else ""
-            plural = "s" if len(inside) > 1 else ""
-            raise self._error(
-                f"{len(inside)} unresolved relocation{plural} in {function.name} (the first at"
-                f" {first.address:#x}{symbol}); link it first"
             )
 
 

@@ -13,7 +13,7 @@ from verify.lift.angr_import import import_angr
 from verify.lift.select import engine_for
 from verify.options import Options
 from verify.qemu import QemuError, available
-from verify.target import Target
+from verify.target import Alternative, Target
 from verify.validate import unchecked_forms
 from verify.verdict import (
     Caveat,
@@ -48,7 +48,7 @@ class Progress:
 
 Report = Callable[[Progress], None]
 
-_CAVEATS = (Caveat.REGIONS_DISJOINT, Caveat.SOLVER_TRUSTED, Caveat.CODE_UNPATCHED)
+_CAVEATS = (Caveat.REGIONS_DISJOINT, Caveat.SOLVER_TRUSTED)
 """Those that every verdict rests on."""
 
 
@@ -68,28 +68,82 @@ class _Judged:
 def prove(target: Target, options: Options, progress: Report = lambda _: None) -> Result:
     """Prove or refute every property asked for; never raises for what a binary contains.
 
-    The properties' results are in the order of `verify.options.PROPERTIES`.
+    Every variant of the function that the kernel may make is proved. The properties' results are in
+    the order of `verify.options.PROPERTIES`.
     """
-    start = time.perf_counter()
     progress(Progress("load", target.function.name, 0, 0))
     import_angr()
+    from verify.combine import combined
+    from verify.lift.machine import Unsupported
+    from verify.variants import variants_of
+
+    if target.unusable:
+        return _nothing_said(target, options, target.unusable)
+    try:
+        variants = variants_of(target)
+    except Unsupported as error:
+        return _nothing_said(target, options, str(error))
+    made = {one for variant in variants for one in variant.applied}
+    left = tuple(one for one in target.alternatives if one not in made)
+    results = [
+        _prove_variant(target.patched(variant), left, options, progress) for variant in variants
+    ]
+    return combined(target, variants, results)
+
+
+def _nothing_said(target: Target, options: Options, reason: str) -> Result:
+    """The result where the bytes that run are not known: nothing is proved or executed."""
+    from verify.properties import PROPERTIES
+
+    claims = [claim for claim in PROPERTIES if claim.id in options.properties]
+    judged = [_unsupported(claim, reason) for claim in claims]
+    return Result(
+        target_summary(target, None),
+        tuple(_result(None, target, one) for one in judged),
+        caveats=(Caveat.LIFTER_UNCHECKED, *_CAVEATS, Caveat.CODE_UNPATCHED),
+        tools=tool_versions(target, judged),
+    )
+
+
+def _prove_variant(
+    target: Target, left: tuple[Alternative, ...], options: Options, progress: Report
+) -> Result:
+    """Prove one variant, which the target's bytes are. `left` are the image's alternatives that
+    are in no variant, because no instruction that they change is reached."""
+    start = time.perf_counter()
     from verify.decide import start_afresh
     from verify.lift.machine import Unsupported
     from verify.properties import PROPERTIES
+    from verify.prove.explore import CallsFunction
     from verify.prove.segments import segments_of
     from verify.solve import Solver
+    from verify.variants import changed_constants, stub_at, unlinked
 
     claims = [claim for claim in PROPERTIES if claim.id in options.properties]
     start_afresh()
     solver = Solver(options)
     progress(Progress("execute", target.function.name, 0, 0))
     segments: Segments | None = None
+    judged: list[_Judged] = []
+    not_final = ""
     try:
-        segments = segments_of(target, engine_for(target.architecture, target.code))
-        judged = _judge(segments, claims, solver, progress)
+        engine = engine_for(target.architecture, target.code)
+        not_final = unlinked(target, engine)
+        if not not_final:
+            segments = segments_of(target, engine)
+            not_final = changed_constants(target, segments, left)
+            if not not_final:
+                judged = _judge(segments, claims, solver, progress)
     except Unsupported as error:
         judged = [_unsupported(claim, str(error)) for claim in claims]
-    _refute(target, segments, judged, options, progress)
+        if isinstance(error, CallsFunction) and error.callee is not None:
+            stub = stub_at(target, error.callee)
+            not_final = f"{error}, {stub}" if stub else ""
+    if not_final:
+        # Other bytes will run, so that executing these shows nothing.
+        judged = [_unsupported(claim, not_final) for claim in claims]
+    else:
+        _refute(target, segments, judged, options, progress)
     summary = target_summary(target, segments)
     unchecked = _unchecked(target, segments)
     return Result(
@@ -98,9 +152,9 @@ def prove(target: Target, options: Options, progress: Report = lambda _: None) -
         _stack_writes(segments, options),
         _discipline(segments, judged),
         _residues(segments, options),
-        _findings(segments, unchecked),
+        _findings(target, segments, unchecked),
         loop_summaries(segments) if segments is not None else (),
-        _CAVEATS if unchecked == () else (Caveat.LIFTER_UNCHECKED, *_CAVEATS),
+        _caveats(target, unchecked),
         tool_versions(target, judged),
         time.perf_counter() - start,
     )
@@ -270,13 +324,22 @@ def _residues(segments: Segments | None, options: Options) -> tuple[Residue, ...
     return residues(segments) if segments is not None and "secrecy" in options.properties else ()
 
 
-def _findings(segments: Segments | None, unchecked: tuple[str, ...] | None) -> tuple[str, ...]:
+def _findings(
+    target: Target, segments: Segments | None, unchecked: tuple[str, ...] | None
+) -> tuple[str, ...]:
     from verify.properties.alignment import findings
 
+    patched = (f"may be patched: {target.patching_unknown}",) if target.patching_unknown else ()
     if segments is None:
-        return ()
+        return patched
     named = (f"not compared with QEMU: {', '.join(unchecked)}",) if unchecked else ()
-    return (*findings(segments), *named)
+    return (*findings(segments), *named, *patched)
+
+
+def _caveats(target: Target, unchecked: tuple[str, ...] | None) -> tuple[Caveat, ...]:
+    lifter = () if unchecked == () else (Caveat.LIFTER_UNCHECKED,)
+    patched = (Caveat.CODE_UNPATCHED,) if target.patching_unknown else ()
+    return (*lifter, *_CAVEATS, *patched)
 
 
 def _unchecked(target: Target, segments: Segments | None) -> tuple[str, ...] | None:

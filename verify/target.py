@@ -6,6 +6,9 @@ import hashlib
 from dataclasses import dataclass, replace
 
 from verify.arch import Architecture
+from verify.arch.patching import Condition
+from verify.image import Relocation, Section
+from verify.verdict import AS_BUILT
 
 
 @dataclass(frozen=True)
@@ -15,6 +18,14 @@ class CodeSegment:
     address: int
     data: bytes
     executable: bool
+
+    def patched(self, alternative: Alternative) -> CodeSegment:
+        """The segment with an alternative applied, if that lies in it."""
+        at = alternative.address - self.address
+        size = len(alternative.code)
+        if not 0 <= at <= len(self.data) - size:
+            return self
+        return replace(self, data=self.data[:at] + alternative.code + self.data[at + size :])
 
 
 @dataclass(frozen=True)
@@ -28,11 +39,53 @@ class Function:
 
 
 @dataclass(frozen=True)
+class Alternative:
+    """Code that the kernel writes to an address of the image when it boots, on a condition.
+
+    `code` is all of it, filled up with nops. `refused` says why it cannot be written as the kernel
+    would; empty if it can.
+    """
+
+    address: int
+    code: bytes
+    condition: Condition
+    refused: str = ""
+
+    @property
+    def end(self) -> int:
+        """The first address behind the code."""
+        return self.address + len(self.code)
+
+    def overlaps(self, address: int, size: int) -> bool:
+        """Whether it changes one of `size` bytes at an address."""
+        return address < self.end and self.address < address + size
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The image as it is after the kernel has applied some alternatives, in their order."""
+
+    applied: tuple[Alternative, ...]
+
+    @property
+    def name(self) -> str:
+        """The conditions of what was applied, in words."""
+        conditions = dict.fromkeys(str(one.condition) for one in self.applied)
+        return ", ".join(conditions) or AS_BUILT
+
+
+@dataclass(frozen=True)
 class Target:
     """One function in one image.
 
     `source` is the file as the user named it, `sha256` that file's hash; `path` tells how the
     image was reached inside it, `image_sha256` is the image's own hash.
+
+    `alternatives` are all of the image's, in the order in which the kernel applies them.
+    `patching_unknown` says why they need not be all that the kernel changes, `unusable` why nothing
+    can be said of the bytes that run; both are empty otherwise. `running` says that the kernel has
+    already applied them. `relocations` of loaded bytes are not resolved, and `stubs` are the
+    sections in which code goes on to another image through an address that is filled in later.
     """
 
     source: str
@@ -43,6 +96,12 @@ class Target:
     architecture: Architecture
     segments: tuple[CodeSegment, ...]
     function: Function
+    alternatives: tuple[Alternative, ...] = ()
+    patching_unknown: str = ""
+    unusable: str = ""
+    running: bool = False
+    relocations: tuple[Relocation, ...] = ()
+    stubs: tuple[Section, ...] = ()
 
     def code(self, address: int, size: int) -> bytes | None:
         """`size` read-only bytes at `address`, None where the image has none."""
@@ -67,7 +126,17 @@ class Target:
             self,
             segments=tuple(replace(part, address=part.address + by) for part in self.segments),
             function=replace(self.function, address=self.function.address + by),
+            alternatives=tuple(replace(one, address=one.address + by) for one in self.alternatives),
+            relocations=tuple(replace(one, address=one.address + by) for one in self.relocations),
+            stubs=tuple(replace(one, address=one.address + by) for one in self.stubs),
         )
+
+    def patched(self, variant: Variant) -> Target:
+        """The same image with the alternatives of a variant applied, and none left to apply."""
+        segments = self.segments
+        for one in variant.applied:
+            segments = tuple(segment.patched(one) for segment in segments)
+        return replace(self, segments=segments, alternatives=())
 
     @property
     def function_bytes(self) -> bytes:

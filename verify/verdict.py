@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
-FORMAT = 1
+FORMAT = 2
 """Version of the JSON format. It changes when a reader of the old one would misunderstand."""
 
 
@@ -40,7 +40,7 @@ class Caveat(Enum):
     SOLVER_TRUSTED = "solver-trusted"
     """"unsat" of one solver was believed."""
     CODE_UNPATCHED = "code-unpatched"
-    """The bytes in the file are the bytes that run."""
+    """The bytes in the file are the bytes that run: what the kernel patches is not known."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,8 @@ class PropertyResult:
     findings: tuple[str, ...] = ()
     reason: str = ""
     counterexample: Counterexample | None = None
+    variant: str = ""
+    """The name of the variant that is not PROVED, of which all this is; empty if all are."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,40 @@ class LoopSummary:
     part: str
 
 
+AS_BUILT = "as in the file"
+"""The name of the variant in which nothing is patched."""
+
+
+@dataclass(frozen=True)
+class PatchSummary:
+    """Bytes that the kernel writes when it boots: where, which (in hexadecimal), and when."""
+
+    address: int
+    code: str
+    condition: str
+
+
+@dataclass(frozen=True)
+class VariantVerdict:
+    """The verdict of one property, by its id, in one variant."""
+
+    property: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class VariantSummary:
+    """The function as it is after some patches: hash of its bytes, and the verdicts.
+
+    `name` are the conditions of the patches, or AS_BUILT.
+    """
+
+    name: str
+    function_sha256: str
+    patches: tuple[PatchSummary, ...]
+    verdicts: tuple[VariantVerdict, ...] = ()
+
+
 @dataclass(frozen=True)
 class TargetSummary:
     """Which bytes were proved.
@@ -181,6 +217,8 @@ class Result:
     tools: dict[str, str] = field(default_factory=dict)
     """Name to version of everything that the verdict rests on."""
     seconds: float = 0.0
+    variants: tuple[VariantSummary, ...] = ()
+    """What the kernel can make of the function; empty where that is not known."""
 
     @property
     def verdict(self) -> Verdict:

@@ -53,10 +53,6 @@ FILES: dict[str, tuple[bytes, str]] = {
         elves.patched(elves.shared_object(), E_SHNUM, "H", 0xFFF0),
         "65520 section headers; 1 to 4096 can be read",
     ),
-    "unresolved relocations": (
-        elves.relocatable_object(),
-        "3 unresolved relocations in __arch_chacha20_blocks_nostack (the first at 0x10014",
-    ),
 }
 
 

@@ -60,7 +60,7 @@ def test_relocatable_object(layout: Format) -> None:
     ]
     for before, after in zip(elf.segments, elf.segments[1:], strict=False):
         assert after.address - before.end >= 0x1000
-    text, other = sections[".text"].address, sections[".text.other"].address
+    text, other, data = (sections[name].address for name in (".text", ".text.other", ".data"))
     symbols = {s.name: s for s in elf.symbols}
     assert symbols.keys() == {CHACHA, "helper", "constants"}
     assert elf.read(symbols[CHACHA].address, 48) == elves.TEXT[16:]
@@ -71,7 +71,9 @@ def test_relocatable_object(layout: Format) -> None:
         Relocation(text + 24, 6, ".rodata"),
         Relocation(text + 28, 1, ""),
         Relocation(other + 4, 11, "helper"),
+        Relocation(data, 38, "constants"),
     )
+    assert set(elf.unloaded) >= {".debug", ".symtab", ".rela.text"}
 
 
 def test_read_and_text_contains() -> None:

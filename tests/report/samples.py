@@ -7,10 +7,13 @@ from verify.verdict import (
     Check,
     Counterexample,
     LoopSummary,
+    PatchSummary,
     PropertyResult,
     Result,
     StackWrite,
     TargetSummary,
+    VariantSummary,
+    VariantVerdict,
     Verdict,
 )
 
@@ -139,9 +142,39 @@ STACKLESS = Result(
     caveats=(Caveat.CODE_UNPATCHED,),
     tools=TOOLS,
 )
+BUILT = VariantSummary(
+    "as in the file",
+    "4" * 64,
+    (),
+    (VariantVerdict("output", Verdict.PROVED), VariantVerdict("stack", Verdict.PROVED)),
+)
+PATCHED_VARIANT = VariantSummary(
+    "facility 148",
+    "5" * 64,
+    (PatchSummary(0x514, "c00400000000", "facility 148"), PatchSummary(0x682, "07fe", "always")),
+    (VariantVerdict("output", Verdict.UNKNOWN), VariantVerdict("stack", Verdict.PROVED)),
+)
+PATCHED = Result(
+    target=TARGET,
+    properties=(
+        PropertyResult(
+            "output",
+            "Each block is ChaCha20's",
+            Verdict.UNKNOWN,
+            1.5,
+            (check("output/1"), check("output/1@variant1", Verdict.UNKNOWN, "timeout")),
+            variant="facility 148",
+        ),
+        property_result("stack"),
+    ),
+    discipline="no stack writes",
+    tools=TOOLS,
+    variants=(BUILT, PATCHED_VARIANT),
+)
 ALL = {
     "proved": PROVED,
     "refuted": REFUTED,
     "unknown": UNKNOWN,
     "stackless": STACKLESS,
+    "patched": PATCHED,
 }

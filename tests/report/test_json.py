@@ -31,10 +31,13 @@ from verify.verdict import (
     Check,
     Counterexample,
     LoopSummary,
+    PatchSummary,
     PropertyResult,
     Result,
     StackWrite,
     TargetSummary,
+    VariantSummary,
+    VariantVerdict,
     Verdict,
 )
 
@@ -48,6 +51,7 @@ INSPECTION = Inspection(
     samples.TARGET,
     (LoopShape(0x3C4, 0x648, 162, 1), LoopShape(0x418, 0x59C, 98, 2)),
     (Instruction(0x360, "6380fe02", "addi.d sp, sp,-0x60"),),
+    (samples.PATCHED_VARIANT,),
 )
 
 
@@ -124,12 +128,18 @@ PROPERTIES = st.builds(
     findings=st.lists(TEXT, max_size=2).map(tuple),
     counterexample=st.none() | COUNTEREXAMPLES,
 )
+VARIANTS = st.builds(
+    VariantSummary,
+    patches=st.lists(st.builds(PatchSummary, address=ADDRESSES), max_size=2).map(tuple),
+    verdicts=st.lists(st.builds(VariantVerdict), max_size=2).map(tuple),
+)
 RESULTS = st.builds(
     Result,
     target=TARGETS,
     properties=st.lists(PROPERTIES, max_size=2).map(tuple),
     stack_writes=st.lists(st.builds(StackWrite, instruction=ADDRESSES), max_size=2).map(tuple),
     loops=st.lists(st.builds(LoopSummary, head=ADDRESSES), max_size=2).map(tuple),
+    variants=st.lists(VARIANTS, max_size=2).map(tuple),
     tools=st.dictionaries(TEXT, TEXT, max_size=2),
     seconds=SECONDS,
 )

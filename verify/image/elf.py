@@ -49,7 +49,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Relocation:
-    """A relocation inside executable bytes: its address, type number and symbol name or ""."""
+    """A relocation inside loaded bytes: its address, type number and symbol name or ""."""
 
     address: int
     type: int
@@ -65,7 +65,7 @@ class Elf:
     address. A relocatable object has one per allocated section with contents, each laid out at an
     address of its own, and its symbols and relocations carry those addresses. `build_id` is in
     hexadecimal, or "". `segments` and `sections` are sorted by address, `symbols` by address and
-    name.
+    name. `unloaded` are the names of the other sections, of which nothing else is known.
     """
 
     machine: str
@@ -78,6 +78,7 @@ class Elf:
     symbols: tuple[Symbol, ...]
     relocations: tuple[Relocation, ...]
     build_id: str
+    unloaded: tuple[str, ...] = ()
 
     def read(self, address: int, size: int) -> bytes:
         """Return the `size` bytes at `address`; `LookupError` unless one segment has them all."""
@@ -111,13 +112,15 @@ class Image:
     """An ELF file found in an input.
 
     `name` is short and unique among those found together; `path` says how it was reached,
-    outermost first.
+    outermost first. `running` says that it is from the memory of a process: the kernel has already
+    patched it.
     """
 
     name: str
     data: bytes
     path: tuple[str, ...]
     elf: Elf
+    running: bool = False
 
     @cached_property
     def sha256(self) -> str:

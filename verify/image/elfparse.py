@@ -58,6 +58,7 @@ def parse_bytes(data: bytes) -> Elf:
         symbols=elfsymbols.symbols(sections),
         relocations=elfsymbols.relocations(sections, segments),
         build_id=elfsymbols.build_id(sections),
+        unloaded=tuple(s.name for s in sections.headers if s.size and not s.in_memory),
     )
 
 

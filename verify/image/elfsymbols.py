@@ -54,10 +54,9 @@ def _defined(sections: Sections, name: str, entry: Any) -> tuple[str, int, int, 
 
 
 def relocations(sections: Sections, segments: tuple[Segment, ...]) -> tuple[Relocation, ...]:
-    """Return the relocations of executable bytes, in the order of their addresses."""
+    """Return the relocations of loaded bytes, in the order of their addresses."""
     structs = sections.header.structs
     layouts = {"SHT_REL": structs.Elf_Rel, "SHT_RELA": structs.Elf_Rela}
-    executable = [s for s in segments if s.executable]
     found: list[Relocation] = []
     for section in sections.headers:
         if section.type == "SHT_RELR" and section.has_contents:
@@ -69,7 +68,7 @@ def relocations(sections: Sections, segments: tuple[Segment, ...]) -> tuple[Relo
         layout = layouts[str(section.type)]
         for entry in sections.entries(section, layout, RELOCATION_LIMIT, "relocation"):
             address, number = base + entry.r_offset, entry.r_info_sym
-            if any(s.address <= address < s.end for s in executable):
+            if any(s.address <= address < s.end for s in segments):
                 if number >= max(len(names), 1):
                     raise FormatError("damaged ELF file (a relocation against no symbol)")
                 name = names[number] if number else ""

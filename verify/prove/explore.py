@@ -42,6 +42,15 @@ class Exploration:
     excluded: tuple[tuple[Term, ...], ...]
 
 
+class CallsFunction(Unsupported):
+    """A call. `callee` is the address of the function, None where that is computed."""
+
+    def __init__(self, address: int, callee: int | None) -> None:
+        at = f" at {callee:#x}" if callee is not None else ""
+        super().__init__(address, f"calls another function{at}")
+        self.callee = callee
+
+
 def feasible(assumptions: tuple[Term, ...], guards: tuple[Term, ...]) -> bool:
     """Whether the guards can hold under the assumptions; True where that is not known."""
     if negate(guards[-1]) in guards:
@@ -61,10 +70,11 @@ def step(engine: Engine, flow: ControlFlow, machine: Machine) -> list[Successor]
         raise Unsupported(machine.pc, "a path leads to code that direct branches do not reach")
     successors = engine.run(block, machine)
     for successor in successors:
-        if successor.kind != "jump":
-            reason = "calls another function" if successor.kind == "call" else successor.kind
-            raise Unsupported(successor.machine.instruction, reason)
+        if successor.kind not in ("jump", "call"):
+            raise Unsupported(successor.machine.instruction, successor.kind)
         target = successor.machine.converter.term(successor.target)
+        if successor.kind == "call":
+            raise CallsFunction(successor.machine.instruction, target.value)
         if target.value is not None:
             successor.machine.pc = target.value
     return successors

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from verify.image.errors import printable
 from verify.inspection import Inspection
+from verify.verdict import VariantSummary
 
 
 def print_inspection(console: Console, inspection: Inspection) -> None:
@@ -33,6 +34,10 @@ def print_inspection(console: Console, inspection: Inspection) -> None:
         )
     if not inspection.loops:
         rows.append(("loops", "none"))
+    if inspection.unknown:
+        rows.append(("variants", f"not known: {inspection.unknown}"))
+    for variant in inspection.variants:
+        rows.append(("variant", _variant(variant)))
     for name, value in rows:
         console.print(f"{name:<14}{printable(value)}", soft_wrap=True)
     console.print()
@@ -43,3 +48,11 @@ def print_inspection(console: Console, inspection: Inspection) -> None:
             console.print(Text(f"loop {instruction.address:#x}:", style="bold"))
         code = f"  {instruction.address:{digits}x}  {instruction.code}  {instruction.text}"
         console.print(printable(code), soft_wrap=True)
+
+
+def _variant(variant: VariantSummary) -> str:
+    """Its name, and each patch with its address, its bytes and when the kernel writes it."""
+    patches = (
+        f"{patch.address:#x} becomes {patch.code} ({patch.condition})" for patch in variant.patches
+    )
+    return f"{variant.name}: {'; '.join(patches) or 'nothing is patched'}"

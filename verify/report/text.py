@@ -12,6 +12,7 @@ from rich.text import Text
 from verify.arch import by_name
 from verify.image.errors import printable
 from verify.verdict import (
+    AS_BUILT,
     Check,
     Counterexample,
     PropertyResult,
@@ -19,6 +20,7 @@ from verify.verdict import (
     Result,
     StackWrite,
     TargetSummary,
+    VariantSummary,
     Verdict,
 )
 
@@ -43,6 +45,7 @@ def print_result(console: Console, result: Result) -> None:
     return, and on one line what the verdicts rest on."""
     _print_target(console, result.target)
     console.print(_verdicts(result.properties))
+    print_variants(console, result.variants)
     for property_result in result.properties:
         _print_details(console, property_result, result.target)
     for property_result in result.properties:
@@ -126,6 +129,8 @@ def _print_details(console: Console, result: PropertyResult, target: TargetSumma
     )
     shown_below = result.counterexample.what if result.counterexample else ""
     lines = [result.reason] if result.reason not in ("", shown_below) else []
+    if result.variant not in ("", AS_BUILT):
+        lines.insert(0, f"when the kernel has patched it: {result.variant}")
     lines += result.findings
     lines += map(_failing, failing[:SHOWN_CHECKS])
     if len(failing) > SHOWN_CHECKS:
@@ -134,6 +139,39 @@ def _print_details(console: Console, result: PropertyResult, target: TargetSumma
         console.print(f"  {printable(line)}", soft_wrap=True)
     if result.counterexample:
         console.print(_counterexample(result.counterexample, target), soft_wrap=True)
+
+
+def print_variants(console: Console, variants: Sequence[VariantSummary]) -> None:
+    """What the kernel can make of the function, if that is more than what is in the file."""
+    if not any(variant.patches for variant in variants):
+        return
+    table = _plain_table()
+    table.add_column("variant", overflow="fold")
+    table.add_column("patched at", overflow="fold")
+    judged = any(variant.verdicts for variant in variants)
+    if judged:
+        table.add_column("verdicts", overflow="fold")
+    for variant in variants:
+        places = (
+            f"{patch.address:#x}..{patch.address + len(patch.code) // 2:#x}"
+            for patch in variant.patches
+        )
+        row = [printable(variant.name), ", ".join(places) or "none"]
+        table.add_row(*row, *([_verdicts_of(variant)] if judged else []))
+    console.print()
+    console.print(table)
+
+
+def _verdicts_of(variant: VariantSummary) -> Text:
+    """The properties that are not PROVED, or that all have one verdict."""
+    found = {one.verdict for one in variant.verdicts}
+    if len(found) == 1:
+        return Text("all ").append(_verdict(*found))
+    return Text(", ").join(
+        Text(f"{one.property} ").append(_verdict(one.verdict))
+        for one in variant.verdicts
+        if one.verdict is not Verdict.PROVED
+    )
 
 
 def _failing(check: Check) -> str:
