@@ -41,7 +41,7 @@ def _restored(segments: Segments, number: int, segment: Segment) -> list[Obligat
                 register_value(segment.machine, segments.engine, architecture, register.name),
                 _value_at_return(segments, register.name),
             ),
-            _writers(segments, segment, register.storage),
+            writers(segments, segment, register.storage),
         )
         for register in architecture.with_saved(Saved.CALLEE)
     ]
@@ -63,7 +63,7 @@ def _kept(architecture: Architecture, register: Register) -> str:
     return "holds what it held at entry"
 
 
-def _writers(segments: Segments, segment: Segment, storage: str) -> tuple[int, ...]:
+def writers(segments: Segments, segment: Segment, storage: str) -> tuple[int, ...]:
     """The instructions that write a part of a register."""
     offset, size = segments.engine.layout.registers[storage]
     return tuple(
@@ -88,19 +88,19 @@ def _returns(segments: Segments, number: int, segment: Segment) -> Obligation:
 def _reserved(segments: Segments) -> list[Obligation]:
     found = []
     for register in segments.target.architecture.with_saved(Saved.RESERVED):
-        writers = [
+        written = [
             address
             for segment in segments
-            for address in _writers(segments, segment, register.storage)
+            for address in writers(segments, segment, register.storage)
         ]
         found.append(
             Obligation(
                 f"abi/{register.name}/never-written",
                 f"the reserved register {register.name} is never written",
                 (),
-                FALSE if writers else TRUE,
-                tuple(dict.fromkeys(writers)),
-                probes=(RegisterWriteProbe(tuple(dict.fromkeys(writers)), register.name),),
+                FALSE if written else TRUE,
+                tuple(dict.fromkeys(written)),
+                probes=(RegisterWriteProbe(tuple(dict.fromkeys(written)), register.name),),
             )
         )
     return found
@@ -119,7 +119,7 @@ def changed_and_restored(segments: Segments) -> str:
         register.name
         for register in segments.target.architecture.with_saved(Saved.CALLEE)
         if any(
-            set(_writers(segments, segment, register.storage))
+            set(writers(segments, segment, register.storage))
             - _returning(segments, segment, register)
             for segment in segments
         )

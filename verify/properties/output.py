@@ -7,7 +7,7 @@ at hand completely and nothing before it; it leaves the loop after nblocks passe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from specs.contract import BLOCK_BYTES
@@ -15,9 +15,10 @@ from verify.lift.memory import Access
 from verify.properties.model import Property, Stated, merged, unknown_memory
 from verify.properties.refill import key_read_in_time, overwritten_early
 from verify.prove.correspondence import (
-    Pair,
     SpecificationWords,
+    Specified,
     correspond,
+    match,
     shape,
     specified_block,
 )
@@ -95,15 +96,31 @@ def _window(segments: Segments, segment: Segment) -> Obligation:
     )
 
 
-def _words(segments: Segments, segment: Segment) -> Iterator[Pair]:
+def _specified(segments: Segments, segment: Segment) -> Specified:
     count = segment.block_count
-    specified = specified_block(segments.names.key, low_word(count), high_word(count))
+    return specified_block(segments.names.key, low_word(count), high_word(count))
+
+
+def _written(segment: Segment) -> set[Term]:
+    """What the code wrote to a register or to memory."""
     written = {write.value for write in segment.machine.register_writes}
-    written |= {access.value for access in segment.accesses}
-    yield from correspond(written_words(segments, segment), written, specified)
+    return written | {access.value for access in segment.accesses}
 
 
-def _origins(segment: Segment) -> dict[Term, int]:
+def matched_words(
+    segments: Segments, segment: Segment
+) -> tuple[Mapping[Term, Mapping[int, Term]], Sequence[Term]]:
+    """The terms of the code that hold words of the specification, each after those below it, with
+    the words by their lowest bit in the term; and all words that operations of the specification
+    make, in order. Both empty where no block is written."""
+    if not _is_judged(segment):
+        return {}, ()
+    specified = _specified(segments, segment)
+    actual = written_words(segments, segment)
+    return match(actual, _written(segment), specified), tuple(specified.made)
+
+
+def origins(segment: Segment) -> dict[Term, int]:
     """The instruction that first wrote each term."""
     origin: dict[Term, int] = {}
     for write in segment.machine.register_writes:
@@ -118,6 +135,12 @@ def _blocks_of(segment: Segment) -> int:
     return 1 if segment.end == "loop" or _dst_writes(segment) else 0
 
 
+def _is_judged(segment: Segment) -> bool:
+    """Whether the segment finishes a block, which then is compared with the specification."""
+    enters = segment.begin == "entry" and segment.end == "loop"
+    return _blocks_of(segment) > 0 and segment.end != "never" and not enters
+
+
 def _segment(
     segments: Segments,
     segment: Segment,
@@ -127,16 +150,16 @@ def _segment(
 ) -> Stated:
     blocks = _blocks_of(segment)
     found = [_window(segments, segment), key_read_in_time(segment, blocks, early)]
-    if segment.end == "never" or (segment.begin == "entry" and segment.end == "loop"):
-        return Stated(tuple(found))
     if segment.end == "exit":
         found.append(_passes(segments, segment, blocks))
-    words = (*written_words(segments, segment), segment.block_count) if blocks else ()
+    judged = _is_judged(segment)
+    words = (*written_words(segments, segment), segment.block_count) if judged else ()
     if words and words not in done:
         # Paths that part after the block is written have the same words.
         done.add(words)
-        origin = _origins(segment)
-        for pair in _words(segments, segment):
+        origin = origins(segment)
+        specified = _specified(segments, segment)
+        for pair in correspond(words[:-1], _written(segment), specified):
             key = (pair.kind, shape(pair.formula))
             old = known.get(key)
             address = origin.get(pair.term)

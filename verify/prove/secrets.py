@@ -65,7 +65,7 @@ def _arriving(loop: Loop, arrivals: Iterable[Path]) -> Mapping[Term, list[Term]]
     return {
         unknown: [extract(_arrived(path, invariant.location), high, low) for path in paths]
         for invariant in loop.invariants
-        for unknown, high, low in _unknown_parts(invariant)
+        for unknown, high, low in unknown_parts(invariant)
     }
 
 
@@ -73,7 +73,7 @@ def _arrived(path: Path, location: Location) -> Term:
     return read(path.machine, location)
 
 
-def _unknown_parts(invariant: Invariant) -> Iterable[tuple[Term, int, int]]:
+def unknown_parts(invariant: Invariant) -> Iterable[tuple[Term, int, int]]:
     """(variable, high bit, low bit) of what is not known of a location."""
     value = invariant.value
     position = value.width
