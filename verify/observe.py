@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from verify.arch import Saved
 from verify.lift.cells import Cells
 from verify.lift.convert import Converter
 from verify.lift.machine import Machine
@@ -16,6 +17,7 @@ from verify.prove.segments import Segments
 from verify.prove.setting import unknown_registers
 from verify.terms import Term, evaluate, var, variables
 from verify.witness import Breach, Execution, Inputs, stopped_before
+from verify.witness.registers import observed
 
 
 def confirm_key_dependence(
@@ -70,10 +72,11 @@ def _decisive(segments: Segments, instruction: int) -> list[Term]:
 
 def _registers(segments: Segments, stopped: Execution, terms: Sequence[Term]) -> dict[Term, int]:
     needed = variables(terms)
-    values = {}
-    for register in segments.target.architecture.registers:
+    values: dict[Term, int] = {}
+    for register in observed(segments.target.architecture, *Saved):
         _, size = segments.engine.layout.registers[register.storage]
         variable = var(f"init_{register.storage}", 8 * size)
-        if variable in needed and register.bits is None:
-            values[variable] = stopped.register(register.name)
+        if variable in needed:
+            low = register.bits[1] if register.bits else 0
+            values[variable] = values.get(variable, 0) | stopped.register(register.name) << low
     return values
