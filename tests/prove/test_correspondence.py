@@ -162,6 +162,14 @@ def test_any_style_is_proved(style: str) -> None:
     assert [pair.kind for pair in pairs][-4:] == ["output"] * 4
 
 
+def test_words_are_packed_into_one_register() -> None:
+    first, second, *rest = map(STYLES["zero-extended"], specified().words)
+    packed = binary("bvor", first, binary("bvshl", second, const(32, 64)))
+    actual = [extract(packed, 31, 0), extract(packed, 63, 32)]
+    actual += [extract(word, 31, 0) for word in rest]
+    assert proved_by(correspond(actual, [first, second, *rest, packed], specified()))
+
+
 def test_words_in_an_upper_lane_are_found() -> None:
     first, second, *rest = specified().words
     packed = binary("bvxor", concat(first, second), const(0, 64))

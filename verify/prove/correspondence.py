@@ -134,10 +134,15 @@ def match(
 ) -> dict[Term, dict[int, Term]]:
     """Terms of the code that hold words of the specification: lowest bit of the lane to word.
 
-    Topologically ordered, each term after those below it.
+    Topologically ordered, each term after those below it. A word that is extended by zeros is
+    held by the word's own term, so that the zeros stay known.
     """
     candidates = {lane for term in written for lane in (term, *_lanes(term))}
-    order = [term for term in postorder(actual) if term in candidates and term.args]
+    order = [
+        term
+        for term in postorder(actual)
+        if term in candidates and term.args and term.op != "zero_extend"
+    ]
     samples = [_sample([*actual, *specified.words], seed) for seed in range(_SAMPLES)]
     code = [evaluate(actual, sample) for sample in samples]
     spec = [evaluate(specified.words, sample) for sample in samples]
