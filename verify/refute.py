@@ -2,16 +2,16 @@
 
 Inputs come from a pool of corner cases and from the solver's models. What the final state does not
 show (a value that lay on the stack for a moment, a read past a region) is looked at where the
-obligation says.
+obligation says. What was seen is then shown on the simplest inputs that can be found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from verify.decide import Answer, check
-from verify.observe import confirm_key_dependence
+from verify.observe import look, returns
 from verify.prove.obligation import (
     AccessProbe,
     KeyProbe,
@@ -21,24 +21,45 @@ from verify.prove.obligation import (
     StackWriteProbe,
 )
 from verify.prove.segments import Segments
+from verify.prove.setting import high_word, low_word
+from verify.qemu import QemuError
 from verify.solve import Decided
 from verify.target import Target
-from verify.terms import Term
+from verify.terms import Term, const, equal, negate
+from verify.verdict import Look, Observation
 from verify.witness import (
     Breach,
+    Budget,
     Inputs,
+    Shrunk,
     candidates,
-    confirm_access,
-    confirm_register_write,
-    confirm_residue,
-    confirm_stack_write,
+    key_neighbours,
     other_key,
+    plural,
     search,
+    shrink,
 )
 
 _MAX_PROBES = 48
 _OTHER_KEYS = 6
 _SHOWN_COUNTS = (1, 2, 3)
+_AT_RETURN = Budget(calls=1000, batch=400, sightings=1000)
+"""What may be executed to find simpler inputs: calls that run to their end, many at once, ..."""
+_ENDLESS = Budget(calls=400, batch=1, sightings=3)
+"""... calls that do not end, ..."""
+_AT_A_PLACE = Budget(calls=24, batch=1, sightings=24)
+"""... and calls that take some executions each, one after the other."""
+_FORCED_BUDGET = 200_000
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """What the real bytes do that breaks a property, on the simplest inputs found; what to look at
+    to see it, and what is known of how far the inputs are forced, in words."""
+
+    breach: Breach
+    observation: Observation
+    notes: tuple[str, ...]
 
 
 def inputs_of(segments: Segments, model: Mapping[Term, int]) -> Iterator[Inputs]:
@@ -82,26 +103,23 @@ def _models(segments: Segments | None, failed: Iterable[Decided]) -> Iterator[Ma
             yield decision.model
 
 
-def _look(
-    target: Target, segments: Segments, calls: Sequence[Inputs], probe: Probe
-) -> Breach | None:
-    """What the real bytes show of a probe; `calls` differ in the key only."""
-    inputs, *others = calls
+def _observations(probe: Probe) -> list[Observation]:
+    """What to look at for a probe; one after the other until something shows."""
     match probe:
         case StackWriteProbe():
-            return confirm_stack_write(target, inputs, probe.instruction, probe.offset, probe.size)
+            at, offset, size = probe.instruction, probe.offset, probe.size
+            return [Observation(Look.STACK_WRITE, at, offset=offset, size=size)]
         case RegisterWriteProbe():
-            seen = (
-                confirm_register_write(target, inputs, address, probe.register)
+            return [
+                Observation(Look.REGISTER_WRITE, address, probe.register)
                 for address in probe.instructions
-            )
-            return next((breach for breach in seen if breach is not None), None)
+            ]
         case AccessProbe():
-            return confirm_access(target, inputs, probe.region, probe.offset)
+            return [Observation(Look.ACCESS, region=probe.region, offset=probe.offset)]
         case RegisterProbe():
-            return confirm_residue(target, inputs, others, probe.register)
+            return [Observation(Look.REGISTER, register=probe.register)]
         case KeyProbe():
-            return confirm_key_dependence(segments, calls, probe.instruction)
+            return [Observation(Look.DEPENDENCE, probe.instruction)]
 
 
 def _calls(segments: Segments, model: Mapping[Term, int]) -> list[Inputs]:
@@ -115,28 +133,109 @@ def _calls(segments: Segments, model: Mapping[Term, int]) -> list[Inputs]:
     return [first, replace(first, key=twin), *(other_key(first, n) for n in range(_OTHER_KEYS))]
 
 
-def _probe_all(target: Target, segments: Segments, group: Sequence[Decided]) -> Breach | None:
+def _probe_all(
+    target: Target, segments: Segments, group: Sequence[Decided]
+) -> tuple[Breach, Observation] | None:
     """The first probe of the failed obligations that shows something."""
     tried: set[Probe] = set()
     for decided in group:
         if decided.proved:
             continue
-        calls = _calls(segments, decided.model)
+        inputs, *others = _calls(segments, decided.model)
         for probe in decided.obligation.probes:
             if probe in tried or len(tried) >= _MAX_PROBES:
                 continue
             tried.add(probe)
-            breach = _look(target, segments, calls, probe)
-            if breach is not None:
-                return breach
+            for observation in _observations(probe):
+                with_others = others if observation.look in _COMPARED else ()
+                for breach in look(target, observation, inputs, with_others):
+                    return breach, observation
     return None
+
+
+_COMPARED = (Look.REGISTER, Look.DEPENDENCE)
+"""What shows only by comparison with calls of another key."""
+
+
+def _again(
+    target: Target, breach: Breach, observation: Observation, calls: Sequence[Inputs]
+) -> list[Breach | None]:
+    """What each call shows of the same fault."""
+    if observation.look is Look.RETURN:
+        seen = returns(target, calls)
+    else:
+        seen = []
+        for one in calls:
+            keys = [other_key(one, n) for n in range(_OTHER_KEYS)]
+            others = keys if observation.look in _COMPARED else ()
+            seen.append(look(target, observation, one, others))
+    return [_same(found, breach) for found in seen]
+
+
+def _same(found: Iterable[Breach], breach: Breach) -> Breach | None:
+    return next((one for one in found if one.kind == breach.kind), None)
+
+
+def _nearest(target: Target, breach: Breach, observation: Observation) -> Breach:
+    """Where the breach is a difference between two keys: the same with the first key that differs
+    in one bit and shows it."""
+    if breach.other is None or breach.other.key == breach.inputs.key:
+        return breach
+    near = key_neighbours(breach.inputs)
+    if observation.look is Look.RETURN:
+        seen = returns(target, [breach.inputs] * len(near), near)
+    else:
+        seen = [look(target, observation, breach.inputs, near)]
+    found = (_same(one, breach) for one in seen)
+    return next((one for one in found if one is not None), breach)
+
+
+def _simplest(target: Target, breach: Breach, observation: Observation) -> Shrunk:
+    """The breach on simpler inputs; as it was where they cannot be executed."""
+
+    def again(calls: Sequence[Inputs]) -> list[Breach | None]:
+        return _again(target, breach, observation, calls)
+
+    budget = _AT_RETURN if observation.look is Look.RETURN else _AT_A_PLACE
+    if breach.property == "termination":
+        budget = _ENDLESS
+    try:
+        found = shrink(breach, again, budget)
+        return replace(found, breach=_nearest(target, found.breach, observation))
+    except (QemuError, LookupError, ValueError):
+        return Shrunk(breach, ())
+
+
+def _forced(segments: Segments | None, group: Iterable[Decided], inputs: Inputs) -> Iterator[str]:
+    """The words of the counter that are the only ones with which an obligation can fail, for as
+    many blocks, as far as the solver shows it."""
+    failing = [decided for decided in group if not decided.proved]
+    if segments is None or not failing or len(failing) > _MAX_PROBES:
+        return
+    names = segments.names
+    blocks = equal(names.nblocks, const(inputs.nblocks, names.pointer_bits))
+    for title, part, low in (("low", low_word, 0), ("high", high_word, 32)):
+        value = inputs.counter >> low & 0xFFFF_FFFF
+        other = negate(equal(part(names.count), const(value, 32)))
+        if all(_impossible(decided, (blocks, other)) for decided in failing):
+            yield (
+                f"forced: with {plural(inputs.nblocks, 'block')}, only {value:#010x} in the {title}"
+                " word of the counter shows it"
+            )
+
+
+def _impossible(decided: Decided, facts: Iterable[Term]) -> bool:
+    """Whether the obligation holds wherever the facts do."""
+    obligation = decided.obligation
+    failing = (*obligation.assumptions, negate(obligation.formula), *facts)
+    return check(failing, _FORCED_BUDGET).answer is Answer.UNSAT
 
 
 def refutations(
     target: Target,
     segments: Segments | None,
     failed: Mapping[str, Sequence[Decided]],
-) -> dict[str, Breach]:
+) -> dict[str, Refutation]:
     """For each property that failed (by id, with its obligations), what the real bytes do that
     breaks it; a property for which nothing was seen is missing.
 
@@ -147,10 +246,19 @@ def refutations(
     if segments is not None:
         for model in _models(segments, every):
             pool += inputs_of(segments, model)
-    found = {breach.property: breach for breach in search(target, pool)}
+    at_return = Observation(Look.RETURN)
+    seen = {breach.property: (breach, at_return) for breach in search(target, pool)}
     for property_id, group in failed.items():
-        if property_id not in found and segments is not None:
-            breach = _probe_all(target, segments, group)
-            if breach is not None:
-                found[property_id] = replace(breach, property=property_id)
+        if property_id not in seen and segments is not None:
+            probed = _probe_all(target, segments, group)
+            if probed is not None:
+                seen[property_id] = probed
+    found = {}
+    for property_id, (breach, observation) in seen.items():
+        if property_id in failed:
+            shrunk = _simplest(target, breach, observation)
+            forced = _forced(segments, failed[property_id], shrunk.breach.inputs)
+            notes = (*shrunk.notes, *forced)
+            shown = replace(shrunk.breach, property=property_id)
+            found[property_id] = Refutation(shown, observation, notes)
     return found

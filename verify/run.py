@@ -18,7 +18,6 @@ from verify.validate import unchecked_forms
 from verify.verdict import (
     Caveat,
     Check,
-    Counterexample,
     LoopSummary,
     PropertyResult,
     Residue,
@@ -31,8 +30,8 @@ from verify.verdict import (
 if TYPE_CHECKING:
     from verify.properties import Property, Stated
     from verify.prove.segments import Segments
+    from verify.refute import Refutation
     from verify.solve import Decided, Solver
-    from verify.witness import Breach
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class _Judged:
     seconds: float
     verdict: Verdict
     reason: str = ""
-    breach: Breach | None = None
+    refutation: Refutation | None = None
 
 
 def prove(target: Target, options: Options, progress: Report = lambda _: None) -> Result:
@@ -235,17 +234,16 @@ def _refute(
                 one.reason += f" ({error})"
         return
     for one in judged:
-        one.breach = found.get(one.claim.id)
-        if one.breach is None:
+        one.refutation = found.get(one.claim.id)
+        if one.refutation is None:
             continue
+        what = one.refutation.breach.what
         if one.verdict is Verdict.PROVED:
             one.verdict = Verdict.UNKNOWN
-            one.reason = (
-                f"fault of the harness: proved, but the real bytes break it ({one.breach.what})"
-            )
-            one.breach = None
+            one.reason = f"fault of the harness: proved, but the real bytes break it ({what})"
+            one.refutation = None
         else:
-            one.verdict, one.reason = Verdict.REFUTED, one.breach.what
+            one.verdict, one.reason = Verdict.REFUTED, what
             one.seconds += time.perf_counter() - start
 
 
@@ -254,7 +252,11 @@ def _result(segments: Segments | None, target: Target, one: _Judged) -> Property
     if one.verdict is not Verdict.REFUTED:
         # A candidate that no execution showed is no refutation.
         checks = [_not_reproduced(check) for check in checks]
-    counterexample = _counterexample(segments, target, one) if one.breach is not None else None
+    counterexample = None
+    if one.refutation is not None:
+        from verify.evidence.counterexample import counterexample_of
+
+        counterexample = counterexample_of(target, segments, one.refutation, one.decided)
     return PropertyResult(
         one.claim.id,
         one.claim.title,
@@ -272,43 +274,6 @@ def _not_reproduced(check: Check) -> Check:
         return check
     return replace(
         check, verdict=Verdict.UNKNOWN, reason="a counterexample candidate did not reproduce"
-    )
-
-
-def _counterexample(segments: Segments | None, target: Target, one: _Judged) -> Counterexample:
-    from verify.prove.deviation import first_deviation
-
-    breach = one.breach
-    assert breach is not None
-    inputs = breach.inputs
-    address = breach.instruction
-    if address is None and breach.word is not None and segments is not None:
-        address = first_deviation(
-            segments,
-            inputs.key,
-            inputs.counter,
-            breach.block or 0,
-            inputs.nblocks,
-            breach.word,
-        )
-    if address is None:
-        failing = [d for d in one.decided if d.candidate and d.obligation.instructions]
-        address = failing[0].obligation.instructions[-1] if failing else None
-    text = ""
-    if address is not None and segments is not None:
-        size = target.architecture.instruction_bytes
-        text = dict(segments.engine.disassemble(address, size)).get(address, "")
-    return Counterexample(
-        inputs.key,
-        inputs.counter,
-        inputs.nblocks,
-        inputs.in_place,
-        breach.what,
-        breach.expected,
-        breach.actual,
-        address,
-        text,
-        available(target.architecture.name) or "",
     )
 
 
@@ -393,6 +358,6 @@ def tool_versions(target: Target, judged: Sequence[_Judged]) -> dict[str, str]:
     lifter = {"pcode": "pypcode", "vex": "pyvex"}[target.architecture.lifter.engine]
     tools = {"vdso-verify": __version__}
     tools |= {name: version(name) for name in ("angr", lifter, "z3-solver")}
-    if any(one.breach is not None for one in judged):
+    if any(one.refutation is not None for one in judged):
         tools["qemu"] = available(target.architecture.name) or ""
     return tools

@@ -120,7 +120,7 @@ def toy(words: SpecificationWords) -> list[Term]:
 def specified() -> Specified:
     words = SpecificationWords()
     result = toy(words)
-    return Specified(tuple(result), words.made)
+    return Specified(tuple(result), words.made, tuple(words.operations))
 
 
 class Code(SpecificationWords):

@@ -30,11 +30,15 @@ from verify.verdict import (
     FORMAT,
     Check,
     Counterexample,
+    Departure,
     LoopSummary,
+    Observation,
     PatchSummary,
     PropertyResult,
+    RegisterValue,
     Result,
     StackWrite,
+    StateWord,
     TargetSummary,
     VariantSummary,
     VariantVerdict,
@@ -96,6 +100,7 @@ def test_what_is_written() -> None:
         "REFUTED",
         "UNKNOWN",
         "PROVED",
+        "UNKNOWN",
     ]
     counterexample = document["results"][1]["properties"][0]["counterexample"]
     assert counterexample["key"][0] == "0x03020100"
@@ -108,12 +113,52 @@ ADDRESSES = st.integers(0, 2**64 - 1)
 TEXT = st.text()
 SECONDS = st.floats(0, 1e9)
 TARGETS = st.builds(TargetSummary, address=ADDRESSES, size=ADDRESSES)
+WORDS = st.integers(0, 2**32 - 1)
+KEYS = st.lists(WORDS, min_size=8, max_size=8).map(tuple)
+REGISTERS = st.lists(st.builds(RegisterValue, value=st.integers(0, 2**128 - 1)), max_size=2).map(
+    tuple
+)
+STATE = st.lists(
+    st.builds(
+        StateWord,
+        word=st.integers(0, 15),
+        value=WORDS,
+        held_in=st.lists(TEXT, max_size=2).map(tuple),
+    ),
+    max_size=2,
+).map(tuple)
+DEPARTURES = st.builds(
+    Departure,
+    block=st.integers(0, 9),
+    round=st.integers(0, 20),
+    quarter_round=st.integers(0, 4),
+    word=st.integers(0, 15),
+    expected=WORDS,
+    visit=st.integers(0, 2**40),
+    state=STATE,
+)
 COUNTEREXAMPLES = st.builds(
     Counterexample,
-    key=st.lists(st.integers(0, 2**32 - 1), min_size=8, max_size=8).map(tuple),
+    key=KEYS,
     counter=ADDRESSES,
     nblocks=st.integers(1, 2**58),
     deviation=st.none() | ADDRESSES,
+    seed=st.integers(0, 2**40),
+    registers=REGISTERS,
+    other_key=st.just(()) | KEYS,
+    other_registers=REGISTERS,
+    observation=st.builds(
+        Observation,
+        instruction=st.none() | ADDRESSES,
+        register=TEXT,
+        region=TEXT,
+        offset=st.integers(-(2**40), 2**40),
+        size=st.integers(0, 64),
+    ),
+    block=st.none() | st.integers(0, 9),
+    expected_words=st.just(()) | KEYS,
+    notes=st.lists(TEXT, max_size=2).map(tuple),
+    departure=st.none() | DEPARTURES,
 )
 CHECKS = st.builds(
     Check,

@@ -52,6 +52,7 @@ class TestBreaches:
         was = int.from_bytes(execution.initial_memory("dst", 0, 4), "little")
         assert output == Breach(
             "output",
+            "a word of the output",
             "word 0 of block 0 is wrong",
             f"{word:#010x}",
             f"{was:#010x}",
@@ -61,6 +62,7 @@ class TestBreaches:
         )
         assert counter == Breach(
             "counter",
+            "the counter",
             "the counter after 1 block is wrong",
             "0x0000000000000008",
             "0x0000000000000007",

@@ -42,6 +42,7 @@ class SpecificationWords:
     """The word type of the specification that builds terms and remembers each one in order."""
 
     made: dict[Term, str] = field(default_factory=dict)
+    operations: list[Term] = field(default_factory=list)
 
     def const(self, value: int, /) -> Term:
         """A constant word."""
@@ -60,6 +61,7 @@ class SpecificationWords:
         return self._remember(rotate_left(a, amount), f"rotation by {amount}")
 
     def _remember(self, term: Term, kind: str) -> Term:
+        self.operations.append(term)
         if term.value is None:
             self.made.setdefault(term, kind)
         return term
@@ -68,17 +70,22 @@ class SpecificationWords:
 @dataclass(frozen=True)
 class Specified:
     """The specification of one block as terms: its 16 words, and every intermediate word with
-    the kind of operation that made it, in order."""
+    the kind of operation that made it, in order.
+
+    `operations` has the result of every single operation, also where it is a constant or a word
+    that there was before: 12 of each quarter round, then the 16 additions.
+    """
 
     words: tuple[Term, ...]
     made: Mapping[Term, str]
+    operations: tuple[Term, ...]
 
 
 def specified_block(key: Sequence[Term], low: Term, high: Term) -> Specified:
     """block(key, counter) of `specs.chacha20` on terms."""
     words = SpecificationWords()
     result = block(words, key, low, high)
-    return Specified(tuple(result), words.made)
+    return Specified(tuple(result), words.made, tuple(words.operations))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ QEMU executes, the specification and the ABI judge: nothing here comes from a li
 what this package reports is a witness of its own for a refutation.
 """
 
-from verify.witness.breach import Breach, breaches
+from verify.witness.breach import Breach, breaches, plural
 from verify.witness.confirm import (
     StackStore,
     confirm_access,
@@ -17,13 +17,16 @@ from verify.witness.inputs import MOST_BLOCKS, Inputs, candidates, other_key
 from verify.witness.registers import unobserved
 from verify.witness.residue import confirm_residue
 from verify.witness.search import search
-from verify.witness.steps import stopped_after, stopped_before
+from verify.witness.shrink import Budget, Shrunk, key_neighbours, shrink
+from verify.witness.steps import first_visits, stopped_after, stopped_before
 
 __all__ = [
     "MOST_BLOCKS",
     "Breach",
+    "Budget",
     "Execution",
     "Inputs",
+    "Shrunk",
     "StackStore",
     "breaches",
     "candidates",
@@ -32,8 +35,12 @@ __all__ = [
     "confirm_residue",
     "confirm_stack_write",
     "execute",
+    "first_visits",
+    "key_neighbours",
     "other_key",
+    "plural",
     "search",
+    "shrink",
     "stack_stores",
     "stopped_after",
     "stopped_before",

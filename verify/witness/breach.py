@@ -31,13 +31,16 @@ SHOWN_BYTES = 16
 class Breach:
     """A property of the contract that is broken, seen by executing the real bytes.
 
-    `property` is its id, `what` one line of English, `expected` and `actual` are texts (words and
-    bytes in hexadecimal). `instruction` is the address in the image of the instruction that was
-    seen doing it, None where only the state at the return shows it. `block` and `word` tell which
-    word of the output is wrong.
+    `property` is its id, `kind` the same text for two breaches that are the same fault, `what` one
+    line of English, `expected` and `actual` are texts (words and bytes in hexadecimal).
+    `instruction` is the address in the image of the instruction that was seen doing it, None where
+    only the state at the return shows it. `block` and `word` tell which word of the output is
+    wrong. `other` is the call that `inputs` is compared with, where the breach is a difference
+    between two.
     """
 
     property: str
+    kind: str
     what: str
     expected: str
     actual: str
@@ -45,6 +48,7 @@ class Breach:
     instruction: int | None = None
     block: int | None = None
     word: int | None = None
+    other: Inputs | None = None
 
 
 def shown(data: bytes) -> str:
@@ -103,6 +107,7 @@ def _output(execution: Execution) -> Iterator[Breach]:
     word = rest // WORD_BYTES
     yield Breach(
         "output",
+        "a word of the output",
         f"word {word} of block {block} is wrong",
         f"{wanted:#010x}",
         f"{got:#010x}",
@@ -122,6 +127,7 @@ def _counter(execution: Execution) -> Iterator[Breach]:
     if actual != expected:
         yield Breach(
             "counter",
+            "the counter",
             f"the counter after {plural(inputs.nblocks, 'block')} is wrong",
             f"{expected:#018x}",
             f"{actual:#018x}",
@@ -140,6 +146,7 @@ def _changed(execution: Execution, arena: Arena, was: bytes, now: bytes) -> Iter
     first, last = run
     yield Breach(
         "footprint",
+        "changed bytes",
         f"changes {plural(last - first, 'byte')} at "
         f"{execution.placement.describe(arena.address + first)}",
         f"{shown(was[first:last])}, as before the call",
@@ -169,10 +176,12 @@ def _residue(execution: Execution, twin: Execution) -> Iterator[Breach]:
         what = named(left, right, (execution.inputs, twin.inputs), execution.target.architecture)
         yield Breach(
             "stack",
+            "left on the stack",
             f"leaves {what} at {relative('sp', address + at - stack.start)}",
             "the same bytes for every key",
             f"{shown(left)}, with another key {shown(right)}",
             execution.inputs,
+            other=twin.inputs,
         )
         return
 
@@ -192,7 +201,7 @@ def _registers(execution: Execution) -> Iterator[Breach]:
             what = f"the reserved register {register.name} is changed"
         else:
             what = f"the callee-saved register {register.name} is not restored"
-        yield Breach("abi", what, f"{before:#x}", f"{after:#x}", execution.inputs)
+        yield Breach("abi", register.name, what, f"{before:#x}", f"{after:#x}", execution.inputs)
 
 
 def _end(execution: Execution) -> Iterator[Breach]:
@@ -211,6 +220,7 @@ def _end(execution: Execution) -> Iterator[Breach]:
     elif execution.fault_address is not None and name in {"SIGSEGV", "SIGBUS"}:
         yield Breach(
             "footprint",
+            "an access that faults",
             f"accesses {execution.placement.describe(execution.fault_address)}",
             "accesses to dst, key, counter, its frame and constants only",
             f"{name} at {instruction:#x}",
@@ -220,7 +230,8 @@ def _end(execution: Execution) -> Iterator[Breach]:
         return
     else:
         actual = f"stopped by {name} at {instruction:#x}"
-    yield Breach(broken, what, "a return to the caller", actual, execution.inputs, instruction)
+    expected = "a return to the caller"
+    yield Breach(broken, what, what, expected, actual, execution.inputs, instruction)
 
 
 def breaches(execution: Execution, twin: Execution | None = None) -> tuple[Breach, ...]:

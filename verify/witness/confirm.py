@@ -13,7 +13,7 @@ from verify.witness.placement import STACK, Edge, relative
 from verify.witness.steps import step, steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from verify.target import Target
     from verify.witness.inputs import Inputs
@@ -77,15 +77,20 @@ def stack_stores(
     offset: int,
     size: int,
     passes: int = PASSES,
+    others: Sequence[Inputs] = (),
 ) -> Iterator[StackStore]:
     """What the instruction at `address` writes to all `size` bytes at sp at entry + `offset`, for
     each of the first `passes` times that it does.
 
+    It is compared with the calls in `others`; without any, with some that differ in the key and one
+    that differs in the registers that may hold anything at entry.
+
     Raises QemuError as `execute` does, LookupError for an offset too far from the stack pointer.
     """
-    others = (other_key(inputs, number) for number in range(OTHER_KEYS))
-    calls = [inputs, *others, other_registers(target, inputs)]
-    for done in steps(target, calls, address, passes):
+    if not others:
+        keys = (other_key(inputs, number) for number in range(OTHER_KEYS))
+        others = (*keys, other_registers(target, inputs))
+    for done in steps(target, [inputs, *others], address, passes):
         if done[0].before.inputs != inputs:
             return
         value, *rest = _written(done, address, offset, size)
@@ -112,38 +117,43 @@ def confirm_stack_write(
     offset: int,
     size: int,
     passes: int = PASSES,
+    others: Sequence[Inputs] = (),
 ) -> Breach | None:
     """The breach of `stack` that a store is: `size` bytes at `offset` from sp at entry, written by
     the instruction at `address`.
 
     It is one if those bytes are outside the function's part of the stack at that moment, or if
-    they depend on the key or on registers that may hold anything at entry. None for a store that
+    they depend on the key or on registers that may hold anything at entry, as `others` or what
+    `stack_stores` takes for them shows. None for a store that
     is neither, or that is not executed in the first `passes` passes. Raises as `stack_stores`
     does.
     """
     place = relative("sp", offset)
     written = f"{plural(size, 'byte')} at {place}"
     slots = target.architecture.linkage_area
-    for store in stack_stores(target, inputs, address, offset, size, passes):
+    for store in stack_stores(target, inputs, address, offset, size, passes, others):
         value = shown(store.value)
         in_slot = any(at <= offset and offset + size <= at + length for at, length in slots)
         if offset + size > 0 and not in_slot:
             what, expected = f"writes {written}, in the caller's frame", "writes below sp only"
-            return Breach("stack", what, expected, value, inputs, address)
+            return Breach("stack", "a store above sp", what, expected, value, inputs, address)
         if offset < store.lowest_allowed:
             lowest = relative("sp", store.lowest_allowed)
             what = f"writes {written}, below what the ABI protects at that moment"
-            return Breach("stack", what, f"no write below {lowest}", value, inputs, address)
+            expected = f"no write below {lowest}"
+            return Breach("stack", "a store below sp", what, expected, value, inputs, address)
         if store.different:
             call, other = store.different
             what = named(store.value, other, (inputs, call), target.architecture)
             return Breach(
                 "stack",
+                "a store of a value that depends on the call",
                 f"writes {what} at {place}",
                 "callee-saved registers and public values only",
                 f"{value}, in another call {shown(other)}",
                 inputs,
                 address,
+                other=call,
             )
     return None
 
@@ -165,6 +175,7 @@ def confirm_register_write(
         where, seen = ("behind", after) if after != entry else ("before", before)
         return Breach(
             "abi",
+            register,
             f"the reserved register {register} has another value right {where} the instruction",
             f"{entry:#x}",
             f"{seen:#x}",
@@ -196,6 +207,7 @@ def confirm_access(target: Target, inputs: Inputs, region: str, offset: int) -> 
     name = "sp" if region == STACK else region
     return Breach(
         "footprint",
+        "an access at the edge",
         f"accesses {relative(name, accessed)}",
         "accesses to dst, key, counter, its frame and constants only",
         f"SIGSEGV at {done.pc:#x} when nothing is mapped there",

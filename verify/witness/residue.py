@@ -32,9 +32,11 @@ def confirm_residue(
         if first.register(register) != other.register(register):
             return Breach(
                 "secrecy",
+                register,
                 f"at return {register} depends on the key",
                 "the same value for every key",
                 f"{first.register(register):#x}, with another key {other.register(register):#x}",
                 inputs,
+                other=other.inputs,
             )
     return None

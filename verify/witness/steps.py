@@ -57,6 +57,13 @@ def steps(
         entry = address + target.instruction_size(address)
 
 
+def first_visits(target: Target, inputs: Sequence[Inputs], address: int) -> list[Execution]:
+    """The states right before the instruction at `address` is executed for the first time, of
+    those calls in which it is."""
+    begun = [begin(target, one) for one in inputs]
+    return [one for one in run_on(begun, target.function.address, address) if one.trapped]
+
+
 def stopped_before(
     target: Target, inputs: Inputs, address: int, passes: int = 1
 ) -> Execution | None:
@@ -65,8 +72,7 @@ def stopped_before(
     None if it is executed less often.
     """
     if passes == 1:
-        (first,) = run_on([begin(target, inputs)], target.function.address, address)
-        return first if first.trapped else None
+        return next(iter(first_visits(target, [inputs], address)), None)
     found = list(steps(target, [inputs], address, passes))
     return found[-1][0].before if len(found) == passes else None
 

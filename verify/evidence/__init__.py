@@ -1,0 +1,1 @@
+"""Counterexamples that a person can act on, and ways to run and to explain them."""

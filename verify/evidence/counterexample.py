@@ -1,0 +1,115 @@
+"""From what the real bytes did to a counterexample that says it all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from specs import chacha20
+from specs.contract import BLOCK_BYTES
+from verify.evidence.lines import source_line
+from verify.prove.deviation import Call, Deviation, first_deviation
+from verify.qemu import available
+from verify.verdict import Counterexample, RegisterValue
+from verify.witness import Breach, Inputs, execute
+
+if TYPE_CHECKING:
+    from verify.prove.segments import Segments
+    from verify.refute import Refutation
+    from verify.solve import Decided
+    from verify.target import Target
+
+
+def counterexample_of(
+    target: Target,
+    segments: Segments | None,
+    refutation: Refutation,
+    decided: Sequence[Decided],
+) -> Counterexample:
+    """The counterexample that a refutation is, `decided` being the obligations of its property."""
+    breach = refutation.breach
+    inputs, other = breach.inputs, breach.other
+    found = _deviation(segments, breach)
+    address = breach.instruction if found is None else found.instruction
+    if address is None:
+        failing = [d for d in decided if d.candidate and d.obligation.instructions]
+        address = failing[0].obligation.instructions[-1] if failing else None
+    text = ""
+    if address is not None and segments is not None:
+        size = target.architecture.instruction_bytes
+        text = dict(segments.engine.disassemble(address, size)).get(address, "")
+    expected, actual = block_words(target, inputs, breach.block)
+    return Counterexample(
+        inputs.key,
+        inputs.counter,
+        inputs.nblocks,
+        inputs.in_place,
+        breach.what,
+        breach.expected,
+        breach.actual,
+        address,
+        text,
+        available(target.architecture.name) or "",
+        breach.kind,
+        inputs.seed,
+        _values(inputs.registers),
+        other.key if other is not None and other.key != inputs.key else (),
+        _values(other.registers if other is not None else {}),
+        refutation.observation,
+        breach.block,
+        expected,
+        actual,
+        refutation.notes,
+        None if found is None else found.departure,
+        "" if address is None else source_line(target, address),
+    )
+
+
+def calls_of(counterexample: Counterexample) -> tuple[Inputs, tuple[Inputs, ...]]:
+    """The call of a counterexample, and the one that it is compared with, if there is one."""
+    inputs = Inputs(
+        counterexample.key,
+        counterexample.counter,
+        counterexample.nblocks,
+        counterexample.in_place,
+        counterexample.seed,
+        {one.name: one.value for one in counterexample.registers},
+    )
+    if not (counterexample.other_key or counterexample.other_registers):
+        return inputs, ()
+    other = Inputs(
+        counterexample.other_key or inputs.key,
+        inputs.counter,
+        inputs.nblocks,
+        inputs.in_place,
+        inputs.seed,
+        {one.name: one.value for one in counterexample.other_registers},
+    )
+    return inputs, (other,)
+
+
+def block_words(
+    target: Target, inputs: Inputs, block: int | None
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The 16 words of that block of output, in the specification and as the real bytes write them;
+    none for no block."""
+    if block is None:
+        return (), ()
+    high, low = divmod((inputs.counter + block) % 2**64, 2**32)
+    expected = chacha20.block(chacha20.INTS, inputs.key, low, high)
+    (done,) = execute(target, [inputs])
+    data = done.memory("dst", BLOCK_BYTES * block, BLOCK_BYTES)
+    actual = (int.from_bytes(data[at : at + 4], "little") for at in range(0, BLOCK_BYTES, 4))
+    return expected, tuple(actual)
+
+
+def _deviation(segments: Segments | None, breach: Breach) -> Deviation | None:
+    if segments is None or breach.word is None or breach.block is None:
+        return None
+    inputs = breach.inputs
+    call = Call(inputs.key, inputs.counter, inputs.nblocks)
+    return first_deviation(segments, call, breach.block, breach.word)
+
+
+def _values(registers: Mapping[str, int]) -> tuple[RegisterValue, ...]:
+    return tuple(RegisterValue(name, value) for name, value in registers.items())
