@@ -66,7 +66,21 @@ def build(product: Product) -> bytes:
         if run.returncode != 0 or not output.exists():
             reason = (run.stderr.strip() or f"exit status {run.returncode}").splitlines()[0]
             raise BuildError(f"{product.path}: {reason}")
-        return output.read_bytes()
+        return with_flags(output.read_bytes(), product.e_flags)
+
+
+def with_flags(data: bytes, e_flags: int | None) -> bytes:
+    """The ELF file with another e_flags in its header; the same if that is None.
+
+    The linker knows only one of the ABIs that e_flags tells apart.
+    """
+    if e_flags is None:
+        return data
+    elf = ELFFile(io.BytesIO(data))
+    header = elf.header
+    header.e_flags = e_flags
+    packed: bytes = elf.structs.Elf_Ehdr.build(header)
+    return packed + data[len(packed) :]
 
 
 def build_all(wanted: Iterable[Product]) -> dict[str, bytes]:
@@ -100,6 +114,7 @@ def manifest(wanted: Iterable[Product], files: Mapping[str, bytes]) -> str:
             "architecture": product.architecture,
             "sources": list(product.inputs),
             "command": list(product.command),
+            **({"e_flags": product.e_flags} if product.e_flags is not None else {}),
             "description": product.description,
         }
         place = function_range(files[product.unstripped]) if product.unstripped else None

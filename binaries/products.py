@@ -59,7 +59,9 @@ class Build:
 
     `target` is the toolchain's name of the architecture, `flags` are added for every shared
     object, `runner` for the runner (None where there is none). `programs` maps the name of each
-    program to the description of its style.
+    program to the description of its style. `sources` and `runner_sources` are the architectures
+    under whose names the sources of the programs and of the runner are kept. `e_flags` is written
+    into the header of every shared object; None leaves it as it is linked.
     """
 
     architecture: str
@@ -67,6 +69,14 @@ class Build:
     programs: Mapping[str, str]
     flags: tuple[str, ...] = ()
     runner: tuple[str, ...] | None = None
+    sources: str = ""
+    runner_sources: str = ""
+    e_flags: int | None = None
+
+    @property
+    def directory(self) -> str:
+        """Where the sources of the programs are, relative to the top of the repository."""
+        return f"binaries/{self.sources or self.architecture}"
 
 
 def load_builds(binaries: Path) -> dict[str, Build]:
@@ -80,6 +90,9 @@ def load_builds(binaries: Path) -> dict[str, Build]:
             entry["programs"],
             tuple(entry.get("flags", ())),
             tuple(entry["runner"]) if "runner" in entry else None,
+            entry.get("sources", ""),
+            entry.get("runner_sources", ""),
+            entry.get("e_flags"),
         )
     return found
 
@@ -89,7 +102,8 @@ class Product:
     """One file to build. All paths are relative to the top of the repository.
 
     `sources` are compiled, `inputs` are all files read; `unstripped` names the product with the
-    same code and a symbol table, for files that hold the ChaCha20 function.
+    same code and a symbol table, for files that hold the ChaCha20 function. `e_flags` is written
+    into the header of the file that was linked, unless it is None.
     """
 
     path: str
@@ -100,6 +114,7 @@ class Product:
     description: str
     unstripped: str | None = None
     fault: Fault | None = None
+    e_flags: int | None = None
 
     @property
     def architecture(self) -> str:
@@ -118,8 +133,7 @@ def shared_object(
     build: Build, name: str, path: str, *, strip: bool = False, fault: Fault | None = None
 ) -> Product:
     """The vDSO-like shared object at `path` with the code of the program of that name."""
-    directory = f"binaries/{build.architecture}"
-    sources = (f"{directory}/getrandom.S", f"{directory}/{name}.S")
+    sources = (f"{build.directory}/getrandom.S", f"{build.directory}/{name}.S")
     return Product(
         path=path,
         build=build,
@@ -127,18 +141,19 @@ def shared_object(
         inputs=(*sources, LINKER_SCRIPT),
         flags=(*SHARED_FLAGS, *build.flags, *(STRIP_FLAGS if strip else ())),
         description=build.programs[name],
-        unstripped=f"{directory}/{name}.so" if strip else path,
+        unstripped=f"binaries/{build.architecture}/{name}.so" if strip else path,
         fault=fault,
+        e_flags=build.e_flags,
     )
 
 
 def runner(build: Build) -> Product:
     """The program that runs code under QEMU; the package verify.qemu carries it."""
-    architecture = build.architecture
-    sources = ("binaries/runner/runner.c", f"binaries/runner/{architecture}.S")
-    header = f"{architecture}.h"
+    name = build.runner_sources or build.architecture
+    sources = ("binaries/runner/runner.c", f"binaries/runner/{name}.S")
+    header = f"{name}.h"
     return Product(
-        path=f"verify/qemu/runners/{architecture}",
+        path=f"verify/qemu/runners/{build.architecture}",
         build=build,
         sources=sources,
         inputs=(*sources, f"binaries/runner/{header}", RUNNER_LINKER_SCRIPT),

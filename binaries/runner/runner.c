@@ -8,7 +8,8 @@
  * return address, a fault, the timer) brings it back to the handler, which notes all registers and
  * lets `enter` return.
  *
- * Request on standard input, in words of 64 bits in the byte order of the machine:
+ * Request on standard input, in words of 64 bits in the byte order of the machine, also where its
+ * own words have 32:
  *   number of code pages ranges; for each: address, size, bytes (whole pages)
  *   time limit of a case in microseconds, number of cases; for each case:
  *     general and floating registers (the order is in <architecture>.h)
@@ -23,9 +24,12 @@
 
 typedef unsigned char u8;
 typedef unsigned int u32;
-typedef unsigned long u64;
+typedef unsigned long long u64;
+typedef unsigned long word; /* of the machine: an address, a size, a general register */
 
+#ifndef RETURN_ADDRESS
 #define RETURN_ADDRESS 0x0f8000000000
+#endif
 
 #define PROT_READ 1
 #define PROT_WRITE 2
@@ -71,9 +75,9 @@ void signal_entry(int signal, void *info, void *frame);
 void enter(const u64 *floating);
 
 static enum { IDLE, ENTERING, RUNNING } phase;
-static struct context wanted;
-struct context seen;
-static u64 resume[GENERAL_WORDS];
+static struct context wanted __attribute__((aligned(16)));
+struct context seen __attribute__((aligned(16)));
+static word resume[GENERAL_WORDS];
 static u64 stop_signal, fault_address;
 
 static u8 signal_stack[0x10000];
@@ -86,14 +90,15 @@ static _Noreturn void leave(long status)
 		system_call(status, 0, 0, 0, 0, 0, SYS_EXIT_GROUP);
 }
 
-static u64 *register_place(void *frame, int word)
+static word *register_place(void *frame, int number)
 {
-	return (u64 *)((u8 *)frame + PLACE(word));
+	return (word *)((u8 *)frame + PLACE(number));
 }
 
 static u64 info_address(const void *info)
 {
-	return *(const u64 *)((const u8 *)info + 16);
+	/* Behind three ints, aligned. */
+	return ((const word *)info)[(3 * sizeof(int) + sizeof(word) - 1) / sizeof(word)];
 }
 
 /* Called by signal_entry, which has stored the floating registers into `seen`. */
@@ -111,7 +116,7 @@ void handle(int signal, void *info, void *frame)
 			leave(LOST);
 		for (int i = 0; i < GENERAL_WORDS; i++) {
 			resume[i] = *register_place(frame, i);
-			*register_place(frame, i) = wanted.general[i];
+			*register_place(frame, i) = (word)wanted.general[i];
 		}
 		phase = RUNNING;
 		return;
@@ -154,10 +159,10 @@ static void take(u8 *to, u64 size)
 
 static u64 take_word(void)
 {
-	u64 word;
+	u64 taken;
 
-	take((u8 *)&word, sizeof(word));
-	return word;
+	take((u8 *)&taken, sizeof(taken));
+	return taken;
 }
 
 static void flush_output(void)
@@ -184,16 +189,16 @@ static void give(const u8 *from, u64 size)
 	}
 }
 
-static void give_word(u64 word)
+static void give_word(u64 given)
 {
-	give((const u8 *)&word, sizeof(word));
+	give((const u8 *)&given, sizeof(given));
 }
 
 static void map(struct range range)
 {
 	long got = system_call((long)range.address, (long)range.size, PROT_READ | PROT_WRITE,
 			       MAP_FLAGS, -1, 0, SYS_MMAP);
-	if (got != (long)range.address)
+	if ((word)got != (word)range.address)
 		leave(NO_MEMORY);
 }
 
@@ -223,8 +228,8 @@ static u64 take_count(void)
 
 static void set_timer(u64 microseconds)
 {
-	u64 seconds = microseconds / 1000000, rest = microseconds % 1000000;
-	u64 timer[4] = { seconds, rest, seconds, rest };
+	word seconds = (word)microseconds / 1000000, rest = (word)microseconds % 1000000;
+	word timer[4] = { seconds, rest, seconds, rest };
 
 	system_call(ITIMER_REAL, (long)timer, 0, 0, 0, 0, SYS_SETITIMER);
 }
@@ -243,7 +248,7 @@ static void run_case(u64 limit)
 	contents = take_count();
 	while (contents--) {
 		struct range range = take_range();
-		take((u8 *)range.address, range.size);
+		take((u8 *)(word)range.address, range.size);
 	}
 	observations = take_count();
 	for (u64 i = 0; i < observations; i++)
@@ -258,7 +263,7 @@ static void run_case(u64 limit)
 	give_word(fault_address);
 	give((const u8 *)&seen, sizeof(seen));
 	for (u64 i = 0; i < observations; i++)
-		give((const u8 *)observed[i].address, observed[i].size);
+		give((const u8 *)(word)observed[i].address, observed[i].size);
 	for (u64 i = 0; i < data_count; i++)
 		system_call((long)data[i].address, (long)data[i].size, 0, 0, 0, 0, SYS_MUNMAP);
 }
@@ -269,13 +274,14 @@ static void catch_signals(void)
 	struct {
 		void *base;
 		int flags;
-		u64 size;
+		word size;
 	} stack = { signal_stack, 0, sizeof(signal_stack) };
 	struct sigaction action = { 0 };
 
 	action.handler = signal_entry;
 	action.flags = SA_SIGINFO | SA_ONSTACK;
-	action.mask = ~0UL;
+	for (word i = 0; i < sizeof(action.mask); i++)
+		((u8 *)&action.mask)[i] = 0xff;
 #ifdef SA_RESTORER
 	action.flags |= SA_RESTORER;
 	action.restorer = signal_restorer;
@@ -298,7 +304,7 @@ _Noreturn void run(void)
 	for (u64 count = take_count(); count--;) {
 		struct range code = take_range();
 		map(code);
-		take((u8 *)code.address, code.size);
+		take((u8 *)(word)code.address, code.size);
 		make_code(code);
 	}
 	limit = take_word();

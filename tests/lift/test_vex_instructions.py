@@ -13,6 +13,7 @@ import pytest
 from verify import qemu
 from verify.arch import Architecture, Saved, by_name
 from verify.lift.angr_import import import_angr
+from verify.qemu.machines.model import WIDE
 from verify.terms import Term, evaluate, var, variables
 from verify.witness import registers as abi
 
@@ -140,7 +141,7 @@ CASES = [
 ]
 RETURN = {
     "riscv64": "67800000",
-    "x86_64": "ff2500000000" + qemu.RETURN_ADDRESS.to_bytes(8, "little").hex(),
+    "x86_64": "ff2500000000" + WIDE.returned.to_bytes(8, "little").hex(),
 }
 KEPT_OUT = {"df", "ac", "fcsr"}
 
@@ -214,7 +215,7 @@ def test_against_qemu(name: str, code: str, undefined: set[str]) -> None:
         [(CODE, instruction + bytes.fromhex(RETURN[name]))],
         CODE,
         [
-            qemu.Case(held | ({"ra": qemu.RETURN_ADDRESS} if "ra" in held else {}))
+            qemu.Case(held | ({"ra": WIDE.returned} if "ra" in held else {}))
             for held in states
         ],
         timeout=5,

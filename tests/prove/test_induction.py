@@ -118,7 +118,7 @@ def assignment(segments: Segments, execution: Execution, done: int) -> dict[Term
         names.nblocks: inputs.nblocks,
         names.index: done,
         names.address("sp"): addresses[STACK],
-        names.address("ra"): qemu.RETURN_ADDRESS,
+        names.address("ra"): qemu.MACHINES[architecture.name].space.returned,
     }
     values |= {names.address(region): addresses[region] for region in ("dst", "key", "counter")}
     for register in observed(architecture, *Saved):

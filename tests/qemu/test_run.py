@@ -9,10 +9,16 @@ import time
 import pytest
 
 from verify import qemu
+from verify.qemu.machines.model import WIDE
 
 ARCHES = tuple(qemu.MACHINES)
+SPACE = {name: machine.space for name, machine in qemu.MACHINES.items()}
 CODE = 0x10_0000
 DATA = 0x20_0000
+BOUNDARY = {
+    name: 1 << 24 if place.usable[1] < 1 << 32 else 1 << 32 for name, place in SPACE.items()
+}
+"""A number of as many bits as a page number or as half an address."""
 
 
 ALWAYS_SET_FLAGS = 0x202
@@ -23,21 +29,31 @@ def words(*values: int) -> bytes:
     return b"".join(value.to_bytes(4, "little") for value in values)
 
 
+def powerpc(*values: int) -> dict[str, bytes]:
+    """The same instructions for each of its architectures."""
+    return {
+        name: b"".join(value.to_bytes(4, machine.byte_order) for value in values)
+        for name, machine in qemu.MACHINES.items()
+        if name.startswith("powerpc")
+    }
+
+
 # LoongArch Reference Manual, volume 1; Power ISA 3.1, book I; RISC-V Instruction Set Manual, volume
-# I; Arm Architecture Reference Manual for A-profile; Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2.
+# I; Arm Architecture Reference Manual for A-profile; Intel 64 and IA-32 Architectures Software
+# Developer's Manual, volume 2.
 RETURN = {
     "arm64": words(0xD65F03C0),
     "loongarch64": words(0x4C000020),
-    "powerpc64le": words(0x4E800020),
+    **powerpc(0x4E800020),
     "riscv64": words(0x00008067),
     "s390x": bytes.fromhex("07fe"),
     # jmp *0(%rip), with the address behind it: a return would need a stack
-    "x86_64": bytes.fromhex("ff2500000000") + qemu.RETURN_ADDRESS.to_bytes(8, "little") + bytes(2),
+    "x86_64": bytes.fromhex("ff2500000000") + WIDE.returned.to_bytes(8, "little") + bytes(2),
 }
 BRANCH_TO_SELF = {
     "arm64": words(0x14000000),
     "loongarch64": words(0x50000000),
-    "powerpc64le": words(0x48000000),
+    **powerpc(0x48000000),
     "riscv64": words(0x0000006F),
     "s390x": bytes.fromhex("a7f40000"),
     "x86_64": bytes.fromhex("ebfe"),
@@ -45,7 +61,7 @@ BRANCH_TO_SELF = {
 TRAP = {
     "arm64": words(0xD4200000),
     "loongarch64": words(0x002A0000),
-    "powerpc64le": words(0x7FE00008),
+    **powerpc(0x7FE00008),
     "riscv64": words(0x00100073),
     "s390x": bytes.fromhex("0001"),
     "x86_64": bytes.fromhex("cc"),
@@ -78,7 +94,7 @@ class TestState:
         outcomes = qemu.run(arch, [(CODE, RETURN[arch])], CODE, cases, timeout=10)
         for case, outcome in zip(cases, outcomes, strict=True):
             held = ("pc", qemu.MACHINES[arch].return_address)
-            fixed = {name: qemu.RETURN_ADDRESS for name in held if name is not None}
+            fixed = {name: SPACE[arch].returned for name in held if name is not None}
             unset = dict.fromkeys(STATUS | qemu.MACHINES[arch].constant, 0)
             unset["eflags"] = ALWAYS_SET_FLAGS
             expected = {**unset, **case.registers, **fixed}
@@ -94,14 +110,14 @@ class TestState:
 
     def test_ranges_may_touch_pages_anywhere(self, arch: str) -> None:
         addresses = (
-            qemu.LOWEST_ADDRESS,
-            0x1_0000_0000 - 3,
-            qemu.HIGHEST_ADDRESS - 8,
+            SPACE[arch].usable[0],
+            BOUNDARY[arch] - 3,
+            SPACE[arch].usable[1] - 8,
         )
         case = qemu.Case(
             {}, tuple((at, b"12345678") for at in addresses), tuple((at, 8) for at in addresses)
         )
-        code = [(0x5555_5000_0000 >> 4, RETURN[arch]), (CODE, TRAP[arch])]
+        code = [(BOUNDARY[arch] * 5, RETURN[arch]), (CODE, TRAP[arch])]
         (outcome,) = qemu.run(arch, code, code[0][0], [case], timeout=10)
         assert outcome.memory == (b"12345678",) * 3
 
@@ -111,9 +127,9 @@ class TestState:
         cases = [qemu.Case({}), qemu.Case({}, entry=trap), qemu.Case({})]
         outcomes = qemu.run(arch, code, CODE, cases, timeout=10)
         assert [outcome.registers["pc"] for outcome in outcomes] == [
-            qemu.RETURN_ADDRESS,
+            SPACE[arch].returned,
             trap + BEHIND_TRAP.get(arch, 0),
-            qemu.RETURN_ADDRESS,
+            SPACE[arch].returned,
         ]
 
     def test_thousands_of_cases_are_fast(self, arch: str) -> None:
@@ -124,6 +140,7 @@ class TestState:
         assert time.monotonic() - start < 10
 
 
+ADDIC = powerpc(0x30630001)
 # (name, code, registers, expected registers)
 INSTRUCTIONS = [
     # adds w0, w1, w2: the upper half is cleared
@@ -151,6 +168,21 @@ INSTRUCTIONS = [
     ("powerpc64le", 0x7C840194, {"r4": 5, "xer": 0x20000000}, {"r4": 6, "xer": 0}),
     # cmpldi cr7, r3, 5
     ("powerpc64le", 0x2BA30005, {"r3": 5, "cr": 0xFFFFFFFF}, {"cr": 0xFFFFFFF2}),
+    # the same of 32 bits; out of the lower half of 64 bits it carries into bit 18
+    ("powerpc", ADDIC["powerpc"], {"r3": 2**32 - 1}, {"r3": 0, "xer": 1 << 29}),
+    ("powerpc64", ADDIC["powerpc64"], {"r3": 2**32 - 1}, {"r3": 2**32, "xer": 1 << 18}),
+    # vadduwm v1, v2, v3
+    *(
+        (name, code, {"v2": 1 << 96 | 2**32 - 1, "v3": 2 << 96 | 1}, {"v1": 3 << 96})
+        for name, code in powerpc(0x10221880).items()
+    ),
+    # fmr f1, f2
+    *((name, code, {"f2": 5}, {"f1": 5, "f2": 5}) for name, code in powerpc(0xFC201090).items()),
+    # mtcrf 0x80, r3: field 0 is the most significant
+    *(
+        (name, code, {"r3": 0xA0000000, "cr": 0x12345678}, {"cr": 0xA2345678})
+        for name, code in powerpc(0x7C680120).items()
+    ),
     # mtctr r3
     ("powerpc64le", 0x7C6903A6, {"r3": 77}, {"ctr": 77}),
     # slliw a0, a1, 4: the result is sign-extended
@@ -197,7 +229,7 @@ class TestSignals:
         store, first, floating = {
             "arm64": (words(0xB9000001), "x0", "v2"),
             "loongarch64": (words(0x29800085), "a0", "fa2"),
-            "powerpc64le": (words(0x90830000), "r3", "f2"),
+            **{name: (code, "r3", "f2") for name, code in powerpc(0x90830000).items()},
             "riscv64": (words(0x00B52023), "a0", "fa2"),
             "s390x": (bytes.fromhex("50302000"), "r2", "v2"),
             "x86_64": (bytes.fromhex("8908"), "rax", "xmm2"),
@@ -251,7 +283,10 @@ class TestErrors:
             (qemu.Case({"x": 1}), "has no register x"),
             (qemu.Case({"pc": 0}), "pc is set by the entry point"),
             (qemu.Case({"zero": 1}), "zero is always zero|has no register zero"),
-            (qemu.Case({"lr": 2**64, "ra": 2**64}), "does not fit the 64 bits|has no register"),
+            (
+                qemu.Case({"lr": 2**64, "ra": 2**64}),
+                "does not fit the (64|32) bits|has no register",
+            ),
             (qemu.Case({}, ((0x8000, b"x"),)), "cannot map 1 bytes at 0x8000"),
             (qemu.Case({}, (), ((2**64 - 8, 16),)), "cannot map 16 bytes"),
             (qemu.Case({}, (), ((0x40_0000_0000, 1),)), "cannot map 1 bytes at 0x4000000000"),
@@ -267,7 +302,7 @@ class TestErrors:
         exit_with_7 = {
             "arm64": words(0xD2800BC8, 0xD28000E0, 0xD4000001),
             "loongarch64": words(0x0281780B, 0x02801C04, 0x002B0000),
-            "powerpc64le": words(0x380000EA, 0x38600007, 0x44000002),
+            **powerpc(0x380000EA, 0x38600007, 0x44000002),
             "riscv64": words(0x05E00893, 0x00700513, 0x00000073),
             "s390x": bytes.fromhex("a71900f8a72900070a00"),
             "x86_64": bytes.fromhex("b8e7000000bf070000000f05"),

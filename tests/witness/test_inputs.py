@@ -66,9 +66,9 @@ def test_registers_that_cannot_be_given(name: str, register: str, message: str) 
         ("loongarch64", {"s0": 5, "fs1": 2**64 - 1, "fcc3": 1}, {}),
         ("loongarch64", {"a4": 7, "fcsr": 0x100}, {}),
         ("powerpc64le", {"r14": 5, "f14": 1, "vs14.low": 2, "v20": 2**127}, {}),
-        ("powerpc64le", {"cr2": 8, "cr2.so": 1, "cr3": 0, "cr3.so": 0}, {}),
+        ("powerpc64le", {"cr2": 4, "cr2.so": 1, "cr3": 0, "cr3.so": 0}, {}),
         ("powerpc64le", {"xer.ca": 1, "xer.so": 0, "xer.bc": 0x55}, {}),
-        ("powerpc64le", {"cr2": 0xFF, "xer.ca": 0xFF}, {"cr2": 0xE, "xer.ca": 1}),
+        ("powerpc64le", {"cr2": 0xFF, "xer.ca": 0xFF}, {"cr2": 7, "xer.ca": 1}),
     ],
 )
 def test_registers_that_are_given(
@@ -89,9 +89,9 @@ def test_registers_that_are_given(
         ("xer.ov", 1, 0x7D2102A6, 0x4000_0000),
         ("xer.ca", 1, 0x7D2102A6, 0x2000_0000),
         ("xer.bc", 0x55, 0x7D2102A6, 0x55),
-        ("cr0", 8, 0x7D200026, 0x8000_0000),
+        ("cr0", 4, 0x7D200026, 0x8000_0000),
         ("cr0.so", 1, 0x7D200026, 0x1000_0000),
-        ("cr2", 2, 0x7D200026, 0x0020_0000),
+        ("cr2", 1, 0x7D200026, 0x0020_0000),
         ("cr7.so", 1, 0x7D200026, 1),
     ],
 )

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from verify.arch.arm64 import ARM64
 from verify.arch.loongarch64 import LOONGARCH64
-from verify.arch.model import ON_STACK, Architecture, Lifter, Register, Saved
+from verify.arch.model import ON_STACK, Architecture, Lifter, Reading, Register, Saved
+from verify.arch.powerpc import POWERPC
+from verify.arch.powerpc64 import POWERPC64
+from verify.arch.powerpc64elfv2 import POWERPC64ELFV2
 from verify.arch.powerpc64le import POWERPC64LE
 from verify.arch.riscv64 import RISCV64
 from verify.arch.s390x import S390X
 from verify.arch.x86_64 import X86_64
 
-ARCHITECTURES: tuple[Architecture, ...] = (ARM64, LOONGARCH64, POWERPC64LE, RISCV64, S390X, X86_64)
+ARCHITECTURES: tuple[Architecture, ...] = (
+    ARM64,
+    LOONGARCH64,
+    POWERPC,
+    POWERPC64,
+    POWERPC64ELFV2,
+    POWERPC64LE,
+    RISCV64,
+    S390X,
+    X86_64,
+)
 
 
 def find_architecture(machine: str, bits: int, byte_order: str, flags: int) -> Architecture | None:
@@ -36,6 +49,7 @@ __all__ = [
     "ON_STACK",
     "Architecture",
     "Lifter",
+    "Reading",
     "Register",
     "Saved",
     "by_name",

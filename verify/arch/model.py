@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Literal
 
@@ -63,6 +63,14 @@ class Lifter:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """A lifter, and the registers with their places in its storage."""
+
+    lifter: Lifter
+    registers: tuple[Register, ...]
+
+
+@dataclass(frozen=True)
 class Architecture:
     """One architecture with one ABI and one byte order.
 
@@ -79,12 +87,13 @@ class Architecture:
     `instruction_bytes` is the length of the longest instruction, `instruction_alignment` what the
     address of every instruction is a multiple of; `instruction_length` is the length in bytes of
     the instruction that the given bytes begin with, `illegal_instruction` a shortest one that
-    traps. `debian` is the Debian architecture whose kernels contain this code. `patching` says how
-    Linux patches the code when it boots, None where that is not known.
+    traps. `debian` is the Debian architecture whose kernels contain this code, empty where there
+    is none. `patching` says how Linux patches the code when it boots, None where that is not known.
 
     `instruction_set` is the name under which the semantics and encodings of its instructions are
     kept, which architectures of other byte orders and ABIs share; by default its own name.
-    `has_flags` tells from `e_flags` whether a file of this machine has this ABI.
+    `has_flags` tells from `e_flags` whether a file of this machine has this ABI. `other_reading` is
+    that of a second, independent lifter, None where there is none.
     """
 
     name: str
@@ -111,6 +120,7 @@ class Architecture:
     patching: Patching | None = None
     instruction_set: str = ""
     has_flags: Callable[[int], bool] = any_flags
+    other_reading: Reading | None = None
 
     def __post_init__(self) -> None:
         """Name the instruction set after the architecture where it has no other name."""
@@ -121,6 +131,14 @@ class Architecture:
     def popped_at_return(self) -> int:
         """How many bytes the stack pointer is above its entry value when the function returns."""
         return self.bits // 8 if self.return_address == ON_STACK else 0
+
+    def read_by_other(self) -> Architecture | None:
+        """The same architecture with the other lifter; None where there is none."""
+        other = self.other_reading
+        if other is None:
+            return None
+        first = Reading(self.lifter, self.registers)
+        return replace(self, lifter=other.lifter, registers=other.registers, other_reading=first)
 
     def register(self, name: str) -> Register:
         """The register of that name; raises KeyError."""

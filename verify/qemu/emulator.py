@@ -126,10 +126,10 @@ def run(
 
     A case begins at `entry` unless it has an entry point of its own.
 
-    `code` holds (address, bytes) blobs, mapped readable and executable; they may lie anywhere from
-    LOWEST_ADDRESS to HIGHEST_ADDRESS outside EMULATOR_RANGE, and no data page of a case may overlap
-    a page of code. The code may end with a return or a branch to RETURN_ADDRESS. `timeout` is the
-    time in seconds of the clock on the wall that each case may take; a case that takes longer ends
+    `code` holds (address, bytes) blobs, mapped readable and executable; they may lie wherever the
+    machine's address space is usable, and no data page of a case may overlap a page of code. The
+    code may end with a return or a branch to the machine's return address. `timeout` is the time in
+    seconds of the clock on the wall that each case may take; a case that takes longer ends
     with SIGALRM. System calls that the code makes are carried out.
 
     Raises QemuError when QEMU is missing or too old, or the batch cannot be carried out.
@@ -140,7 +140,8 @@ def run(
         raise QemuError(install_hint(arch))
     request = encode(machine, code, entry, cases, timeout)
     reserve = ("-R", hex(ADDRESS_SPACE)) if machine.reserved else ()
-    command = (emulator.path, *reserve, str(RUNNERS / arch))
+    processor = ("-cpu", machine.processor) if machine.processor else ()
+    command = (emulator.path, *reserve, *processor, str(RUNNERS / (machine.runner or arch)))
     try:
         done = subprocess.run(
             command,

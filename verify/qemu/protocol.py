@@ -11,20 +11,10 @@ from verify.qemu.machines import PROGRAM_COUNTER
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from verify.qemu.machines import Machine
+    from verify.qemu.machines import AddressSpace, Machine
 
 PAGE = 0x4000
 """Code and data are mapped in whole pages of this size; no architecture here has larger ones."""
-
-LOWEST_ADDRESS = 0x1_0000
-HIGHEST_ADDRESS = 0x0F00_0000_0000
-"""Addresses from LOWEST_ADDRESS up to, not including, HIGHEST_ADDRESS may be mapped, ..."""
-
-EMULATOR_RANGE = (0x40_0000_0000, 0x50_0000_0000)
-"""... except for this range, where the emulator puts the runner's own stack."""
-
-RETURN_ADDRESS = 0x0F80_0000_0000
-"""The return address of the code under test; a case has ended when it gets there."""
 
 MAX_RANGES = 64
 
@@ -38,7 +28,7 @@ class Case:
     """A state to start from. Every integer is unsigned.
 
     `registers`: initial values by name (see `verify.qemu.machines`). The register of the return
-    address, where there is one, holds RETURN_ADDRESS unless given; all others not given are zero.
+    address, where there is one, holds the machine's unless given; all others not given are zero.
     The program counter is not among them.
     `memory`: (address, bytes) to write first. The pages of `memory` and `observe` are readable and
     writable and otherwise zero; nothing else but the code is mapped.
@@ -56,7 +46,7 @@ class Case:
 class Outcome:
     """The state at the end. Every integer is unsigned.
 
-    `registers`: all registers by name, and "pc", which is RETURN_ADDRESS after a return.
+    `registers`: all registers by name, and "pc", which is the return address after a return.
     `memory`: one byte string for each range observed.
     `signal`: None when the code returned, else the number of the Linux signal that stopped it;
     SIGALRM when it ran out of time. Then "pc" is the address of the instruction.
@@ -73,18 +63,18 @@ class Outcome:
 SIGALRM = 14
 
 
-def pages(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def pages(space: AddressSpace, ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """The whole pages that the (address, size) ranges touch, as disjoint (start, end), ascending.
 
-    Raises QemuError for a range that cannot be mapped.
+    Raises QemuError for a range that cannot be mapped in the address space.
     """
+    (lowest, highest), (low, high) = space.usable, space.emulator
     found: list[tuple[int, int]] = []
     for address, size in sorted(ranges):
         start, end = address // PAGE * PAGE, -(-(address + size) // PAGE) * PAGE
         if size <= 0:
             continue
-        low, high = EMULATOR_RANGE
-        if not LOWEST_ADDRESS <= address <= end <= HIGHEST_ADDRESS or (start < high and low < end):
+        if not lowest <= address <= end <= highest or (start < high and low < end):
             raise QemuError(f"cannot map {size} bytes at {address:#x} under QEMU")
         if found and start <= found[-1][1]:
             found[-1] = (found[-1][0], max(found[-1][1], end))
@@ -110,7 +100,7 @@ def _context(machine: Machine, entry: int, registers: Mapping[str, int]) -> byte
         raise QemuError(f"{PROGRAM_COUNTER} is set by the entry point, not by a case")
     values = {**registers, PROGRAM_COUNTER: entry}
     if machine.return_address is not None:
-        values.setdefault(machine.return_address, RETURN_ADDRESS)
+        values.setdefault(machine.return_address, machine.space.returned)
     try:
         return machine.pack(values)
     except ValueError as error:
@@ -119,7 +109,7 @@ def _context(machine: Machine, entry: int, registers: Mapping[str, int]) -> byte
 
 def _case(machine: Machine, entry: int, code: Sequence[tuple[int, int]], case: Case) -> bytes:
     contents = [(address, len(data)) for address, data in case.memory]
-    data_pages = pages([*contents, *case.observe])
+    data_pages = pages(machine.space, [*contents, *case.observe])
     for start, end in data_pages:
         if any(start < code_end and code_start < end for code_start, code_end in code):
             raise QemuError(f"data at {start:#x} would share a page with code")
@@ -147,7 +137,7 @@ def encode(
 
     Raises QemuError when something cannot be mapped or a register does not exist.
     """
-    code_pages = pages((address, len(data)) for address, data in code)
+    code_pages = pages(machine.space, ((address, len(data)) for address, data in code))
     request = [_count(machine, code_pages)]
     for start, end in code_pages:
         image = bytearray(end - start)

@@ -30,8 +30,8 @@ endless loop."""
 STACK_LIMIT = 8 << 20
 """As much stack as a process usually has, in bytes; only its upper end is mapped here."""
 
-_LOAD_ADDRESS = 0x0100_0000_0000
-"""Added to the addresses of an image that is linked below what QEMU can map."""
+_LOAD_ADDRESSES = {64: 0x0100_0000_0000, 32: 0x0800_0000}
+"""Added to the addresses of an image that is linked below what QEMU can map, by pointer width."""
 
 # Bits that could make floating-point instructions or accesses raise signals, and the direction
 # flag, which is clear at entry.
@@ -142,7 +142,9 @@ class Execution:
 def load_offset(target: Target) -> int:
     """What is added to the image's addresses under QEMU."""
     lowest = min(segment.address for segment in target.segments)
-    return 0 if lowest >= qemu.LOWEST_ADDRESS else _LOAD_ADDRESS
+    architecture = target.architecture
+    first, _ = qemu.machine_of(architecture.name).space.usable
+    return 0 if lowest >= first else _LOAD_ADDRESSES[architecture.bits]
 
 
 def other_registers(target: Target, inputs: Inputs) -> Inputs:
@@ -173,7 +175,8 @@ def _initial_registers(target: Target, inputs: Inputs, placement: Placement) -> 
     }
     given[architecture.stack_pointer] = placement.addresses[STACK]
     if architecture.return_address != ON_STACK:
-        given[architecture.return_address] = qemu.RETURN_ADDRESS
+        returned = qemu.machine_of(architecture.name).space.returned
+        given[architecture.return_address] = returned
     for name in inputs.registers:
         if name in given:
             raise ValueError(f"{name} has its value from the contract, it cannot be given another")

@@ -29,14 +29,22 @@ STACK_DEPTH = 8192
 MOST_OFFSET = 1 << 20
 """How far from a region the edge of what is mapped may be put, in bytes."""
 
-# Far apart, so that addresses have bits set beyond the low 32 and no two regions touch.
+# By pointer width. Far apart, so that no two regions touch and addresses have high bits set.
 _BASES = {
-    "dst": 0x0200_0000_0000,
-    "key": 0x0400_0000_0000,
-    "counter": 0x0600_0000_0000,
-    STACK: 0x0C00_0000_0000,
+    64: {
+        "dst": 0x0200_0000_0000,
+        "key": 0x0400_0000_0000,
+        "counter": 0x0600_0000_0000,
+        STACK: 0x0C00_0000_0000,
+    },
+    32: {
+        "dst": 0x1000_0000,
+        "key": 0x6000_0000,
+        "counter": 0x8000_0000,
+        STACK: 0xC000_0000,
+    },
 }
-_RANDOM_PAGES = 1 << 24
+_RANDOM_PAGES = {64: 1 << 24, 32: 1 << 14}
 # Alignment of u8, u32, u32 (specs.contract).
 _ALIGNMENTS = {"dst": 1, "key": 4, "counter": 4}
 
@@ -118,9 +126,11 @@ def _up(size: int) -> int:
     return -(-size // qemu.PAGE) * qemu.PAGE
 
 
-def _arena(name: str, size: int, alignment: int, values: random.Random, edge: Edge | None) -> Arena:
+def _arena(
+    name: str, bits: int, size: int, alignment: int, values: random.Random, edge: Edge | None
+) -> Arena:
     """The stack is aligned at its end, which lies above the return address if that is there."""
-    base = _BASES[name] + values.randrange(_RANDOM_PAGES) * qemu.PAGE
+    base = _BASES[bits][name] + values.randrange(_RANDOM_PAGES[bits]) * qemu.PAGE
     below = STACK_DEPTH if name == STACK else GUARD
     shift = size % alignment if name == STACK else 0
     if edge is None:
@@ -171,8 +181,8 @@ def place(architecture: Architecture, inputs: Inputs, edge: Edge | None = None) 
         "counter": words(architecture, (inputs.counter % 2**32, inputs.counter >> 32)),
     }
     if architecture.return_address == ON_STACK:
-        address = qemu.RETURN_ADDRESS.to_bytes(architecture.bits // 8, architecture.byte_order)
-        contents[STACK] = address
+        returned = qemu.machine_of(architecture.name).space.returned
+        contents[STACK] = returned.to_bytes(architecture.bits // 8, architecture.byte_order)
     where = {}
     if inputs.in_place:
         del sizes["key"]
@@ -183,7 +193,7 @@ def place(architecture: Architecture, inputs: Inputs, edge: Edge | None = None) 
     arenas = []
     for name, size in sizes.items():
         here = edge if edge is not None and edge.region == name else None
-        arena = _arena(name, size, alignments[name], values, here)
+        arena = _arena(name, architecture.bits, size, alignments[name], values, here)
         at = arena.start + where.get(name, 0)
         arena = arena.with_bytes(at, contents.get(name, b""))
         arenas.append(replace(arena, writable=_writable(arena, architecture)))

@@ -30,8 +30,8 @@ class Field:
 # Power ISA 3.1, book I, 2.3.1 and 3.2.2: the condition register has eight fields of four bits, the
 # first in the most significant bits; the last bit of a field is its summary overflow bit.
 _PARTS = {
-    **{f"cr{n}": Field("cr", 28 - 4 * n, 0b1110) for n in range(8)},
-    **{f"cr{n}.so": Field("cr", 28 - 4 * n, 0b0001) for n in range(8)},
+    **{f"cr{n}": Field("cr", 29 - 4 * n, 0b111) for n in range(8)},
+    **{f"cr{n}.so": Field("cr", 28 - 4 * n, 1) for n in range(8)},
     "xer.so": Field("xer", 31, 1),
     "xer.ov": Field("xer", 30, 1),
     "xer.ca": Field("xer", 29, 1),

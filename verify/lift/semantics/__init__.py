@@ -1,4 +1,4 @@
-"""Meanings of instructions that the stock lifters lack or get wrong, one file per instruction set."""
+"""What the stock lifters lack or get wrong: meanings of instructions, a file for each set."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Encoded:
 
 
 def semantics_for(instruction_set: str) -> Mapping[str, Semantics]:
-    """The replacements for one instruction set, by the lifter's mnemonic; empty when it has none."""
+    """The replacements for one instruction set by the lifter's mnemonic; empty if it has none."""
     table: Mapping[str, Semantics] = _of(instruction_set, "SEMANTICS", {})
     return table
 

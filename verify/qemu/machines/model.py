@@ -37,6 +37,28 @@ class Extension:
 
 
 @dataclass(frozen=True)
+class AddressSpace:
+    """Where things are put under QEMU; each range is (first address, first one behind it).
+
+    Code and data may be mapped in `usable` except for `emulator`, where the emulator puts the
+    runner's own stack; the runner lies behind it. `returned` is the return address of the code
+    under test: a case has ended when it gets there.
+    """
+
+    usable: tuple[int, int]
+    emulator: tuple[int, int]
+    returned: int
+
+
+WIDE = AddressSpace(
+    (0x1_0000, 0x0F00_0000_0000), (0x40_0000_0000, 0x50_0000_0000), 0x0F80_0000_0000
+)
+"""That of a machine of 64 bits."""
+NARROW = AddressSpace((0x1_0000, 0xE000_0000), (0x4000_0000, 0x5000_0000), 0xE800_0000)
+"""That of a machine of 32 bits."""
+
+
+@dataclass(frozen=True)
 class Machine:
     """What is particular to an architecture: its emulator and the layout of a context.
 
@@ -45,7 +67,9 @@ class Machine:
     registers that cannot be set. `reserved` says whether QEMU can reserve the guest's addresses,
     `extension` what is not in every QEMU.
     `fault_bytes` is what the address of a fault is a multiple of, to which it is rounded down.
-    All of the runner's messages are in the byte order of the machine.
+    All of the runner's messages are in the byte order of the machine. `processor` is QEMU's name of
+    the processor, empty for its default; `runner` the architecture whose runner is used, empty for
+    one of its own.
     """
 
     name: str
@@ -57,6 +81,9 @@ class Machine:
     reserved: bool = True
     extension: Extension | None = None
     byte_order: Literal["little", "big"] = "little"
+    space: AddressSpace = WIDE
+    processor: str = ""
+    runner: str = ""
     fault_bytes: int = 1
 
     @property

@@ -1,5 +1,5 @@
-/* What the runner cannot say in C, for the 64-Bit ELF V2 ABI, little-endian. */
-#include "powerpc64le.h"
+/* What the runner cannot say in C, for the 64-Bit ELF V2 ABI. */
+#include "powerpc64.h"
 
 	.abiversion 2
 	.machine power9
