@@ -50,7 +50,7 @@ class Location:
 class Invariant:
     """The value of a location at the loop's head, in terms of `index` and `block_count`.
 
-    `kind`: `constant`, `advances`, `counter` or `unknown`.
+    `kind`: `constant`, `advances`, `counter` or, where not all of it is known, `unknown`.
     """
 
     location: Location
@@ -207,7 +207,7 @@ class Templates:
             if delta.is_constant:
                 move = Linear(before.width, 0, {self._names.index: delta.constant})
                 return Invariant(location, linear(before).plus(move).term(), "advances")
-        return Invariant(location, fresh(location), "unknown")
+        return Invariant(location, _unchanged(location, before, after), "unknown")
 
     def _counter(self, location: Location, before: Term, after: Term) -> Term | None:
         """Each 32-bit chunk that is a counter word at both arrivals, as that word."""
@@ -247,6 +247,24 @@ class Templates:
         if below and values == signs:
             return extract(sign_extend(below[-1], _CHUNK), 2 * _CHUNK - 1, _CHUNK)
         return _unknown(location, low, _CHUNK)
+
+
+def _unchanged(location: Location, before: Term, after: Term) -> Term:
+    """The 32-bit chunks that are the same at both arrivals, and variables for the others."""
+    chunks = []
+    for low in range(0, before.width, _CHUNK):
+        high = min(low + _CHUNK, before.width) - 1
+        one, two = (extract(value, high, low) for value in (before, after))
+        chunks.append(one if one is two else None)
+    if not any(chunks):
+        return fresh(location)
+    parts = (
+        _unknown(location, n * _CHUNK, min(_CHUNK, before.width - n * _CHUNK))
+        if part is None
+        else part
+        for n, part in enumerate(chunks)
+    )
+    return concat(*reversed(list(parts)))
 
 
 def fresh(location: Location) -> Term:
