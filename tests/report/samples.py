@@ -6,11 +6,14 @@ from verify.verdict import (
     Caveat,
     Check,
     Counterexample,
+    Departure,
     LoopSummary,
     PatchSummary,
     PropertyResult,
+    RegisterValue,
     Result,
     StackWrite,
+    StateWord,
     TargetSummary,
     VariantSummary,
     VariantVerdict,
@@ -82,6 +85,29 @@ COUNTEREXAMPLE = Counterexample(
     deviation=0x4A4,
     deviation_text="rotri.w t0, t0, 0xf",
     executed_by="qemu-loongarch64 7.2.22",
+    kind="a word of the output",
+    registers=(RegisterValue("r14", 0x12345678_9ABCDEF0),),
+    block=1,
+    expected_words=tuple(range(16)),
+    actual_words=(0, 1, 2, 0xFFFFFFFF, *range(4, 15), 16),
+    notes=(
+        "not seen with fewer than 2 blocks",
+        "33 bits of key and counter are set, and with any one of them cleared it is not seen",
+    ),
+    departure=Departure(
+        1,
+        7,
+        3,
+        "rotation by 12",
+        7,
+        0x0BADF00D,
+        9,
+        tuple(
+            StateWord(n, n, (f"r{n}[63:32]",) if n % 3 else (f"r{n}", f"sp-{n}")) for n in range(13)
+        )
+        + tuple(StateWord(n, 0, ()) for n in range(13, 16)),
+    ),
+    source="chacha.S:120",
 )
 REFUTED = Result(
     target=EMBEDDED,

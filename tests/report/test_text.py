@@ -16,7 +16,7 @@ from verify.report.display import Display, complain
 from verify.report.live import live_line
 from verify.report.text import print_one_line, print_result, print_totals
 from verify.resultjson import Failed, Failure
-from verify.verdict import Result, Verdict
+from verify.verdict import RegisterValue, Result, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,8 +68,44 @@ def test_a_refutation_says_all_that_is_needed_to_repeat_it() -> None:
         assert part in text
 
 
+def test_words_that_differ_are_marked_by_a_sign() -> None:
+    lines = report(samples.REFUTED).splitlines()
+    (first,) = (n for n, line in enumerate(lines) if "actual (* differs)" in line)
+    shown = lines[first + 1 : first + 5]
+    assert [line.split() for line in shown] == [
+        [f"{word:08x}" for word in range(row, row + 4)]
+        + [
+            f"{word:08x}{'' if word == expected else '*'}"
+            for word, expected in zip(
+                samples.COUNTEREXAMPLE.actual_words[row : row + 4], range(row, row + 4), strict=True
+            )
+        ]
+        for row in range(0, 16, 4)
+    ]
+    assert sum(line.count("*") for line in shown) == 2
+
+
+def test_second_call() -> None:
+    found = dataclasses.replace(
+        samples.COUNTEREXAMPLE,
+        other_key=(0, 0, 0, 0, 0, 0, 0, 0x80),
+        other_registers=(RegisterValue("t3", 0xABC),),
+        expected_words=(),
+        departure=None,
+    )
+    first, *others = samples.REFUTED.properties
+    changed = dataclasses.replace(first, counterexample=found)
+    text = report(dataclasses.replace(samples.REFUTED, properties=(changed, *others)))
+    assert "other key    0x00000000 0x00000000 0x00000000 0x00000000\n" in text
+    assert "               0x00000000 0x00000000 0x00000000 0x00000080\n" in text
+    assert "others       t3 0xabc\n" in text
+    assert "differs" not in text
+
+
 def test_in_place_and_without_deviation() -> None:
-    found = dataclasses.replace(samples.COUNTEREXAMPLE, in_place=True, deviation=None)
+    found = dataclasses.replace(
+        samples.COUNTEREXAMPLE, in_place=True, deviation=None, departure=None
+    )
     first, *others = samples.REFUTED.properties
     changed = dataclasses.replace(first, counterexample=found)
     text = report(dataclasses.replace(samples.REFUTED, properties=(changed, *others)))

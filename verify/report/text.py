@@ -9,12 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from verify.arch import by_name
 from verify.image.errors import printable
+from verify.report.counterexample import counterexample_text
 from verify.verdict import (
     AS_BUILT,
     Check,
-    Counterexample,
     PropertyResult,
     Residue,
     Result,
@@ -138,7 +137,8 @@ def _print_details(console: Console, result: PropertyResult, target: TargetSumma
     for line in lines:
         console.print(f"  {printable(line)}", soft_wrap=True)
     if result.counterexample:
-        console.print(_counterexample(result.counterexample, target), soft_wrap=True)
+        shown = counterexample_text(result.counterexample, target.architecture)
+        console.print(shown, soft_wrap=True)
 
 
 def print_variants(console: Console, variants: Sequence[VariantSummary]) -> None:
@@ -180,27 +180,6 @@ def _failing(check: Check) -> str:
     at = f" (at {places}{more})" if places else ""
     because = f": {check.reason}" if check.reason else ""
     return f"{check.verdict.value} {check.id}: {check.claim}{at}{because}"
-
-
-def _counterexample(found: Counterexample, target: TargetSummary) -> str:
-    order = by_name(target.architecture).byte_order
-    key_bytes = b"".join(word.to_bytes(4, order) for word in found.key).hex()
-    words = [f"{word:#010x}" for word in found.key]
-    rows = [
-        ("what", found.what),
-        ("key words", " ".join(words[:4])),
-        ("", " ".join(words[4:])),
-        ("key bytes", key_bytes),
-        ("key at", "dst + 96, as in a refill" if found.in_place else "a place apart from dst"),
-        ("counter", f"{found.counter:#018x}"),
-        ("nblocks", str(found.nblocks)),
-        ("expected", found.expected),
-        ("actual", found.actual),
-    ]
-    if found.deviation is not None:
-        rows.append(("deviates at", f"{found.deviation:#x}  {found.deviation_text}"))
-    rows.append(("executed by", found.executed_by))
-    return "\n".join(f"  {name:<11}  {printable(value)}" for name, value in rows)
 
 
 def _print_stack(console: Console, verdict: Verdict, result: Result) -> None:
