@@ -23,7 +23,7 @@ from verify.lift.engine import Block, CodeReader, Layout, Successor, only_true
 from verify.lift.flags import Flags
 from verify.lift.machine import Machine, Unsupported
 from verify.lift.semantics import (
-    Semantics,
+    Encoded,
     encoded_for,
     flags_for,
     helpers_for,
@@ -54,6 +54,7 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
 
     def __init__(self, architecture: Architecture, code: CodeReader) -> None:
         self._guest = _archinfo(architecture)
+        self._length = architecture.instruction_length
         super().__init__(SimpleNamespace(arch=self._guest))
         self._code = code
         names = {
@@ -86,12 +87,9 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
     def lift(self, address: int, limit: int | None = None) -> Block:
         """The block at `address`; unoptimised, so that no write is merged away."""
         limit = limit or _MAX_INSTRUCTIONS
-        size = limit * self._guest.max_inst_bytes
-        while size and (data := self._code(address, size)) is None:
-            size -= self._guest.instruction_alignment or 1
-        if not size:
+        data = self._available(address, limit * self._guest.max_inst_bytes)
+        if not data:
             raise Unsupported(address, "execution leaves the code of the image")
-        assert data is not None
         added = self._addition(data)
         if added is not None:
             return Block(address, (address,), _WORD_BYTES, added)
@@ -108,12 +106,18 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
             raise Unsupported(address, "VEX does not decode this instruction")
         return self.lift(address, known)
 
+    def _available(self, address: int, size: int) -> bytes:
+        """The bytes at an address, fewer than `size` where the image ends."""
+        while size > 0 and (data := self._code(address, size)) is None:
+            size -= self._guest.instruction_alignment or 1
+        return data or b"" if size > 0 else b""
+
     def _addition(self, data: bytes) -> _Added | None:
         """The meaning that we give to the instruction at the start of the data, if we do."""
         word = int.from_bytes(data[:_WORD_BYTES], "little" if self.layout.little else "big")
         for one in self._added:
             if len(data) >= _WORD_BYTES and word & one.mask == one.value:
-                return _Added(word, one.semantics)
+                return _Added(word, one)
         return None
 
     def run(self, block: Block, machine: Machine) -> list[Successor]:
@@ -125,7 +129,7 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         try:
             if isinstance(block.form, _Added):
                 machine.begin(block.address)
-                block.form.semantics.run(machine, self.layout, block.form.word)
+                block.form.encoded.semantics.run(machine, self.layout, block.form.word)
                 behind = claripy.BVV(block.address + block.size, self._guest.bits)
                 return [Successor(machine, behind, "jump")]
             self.handle_vex_block(block.form)
@@ -154,11 +158,19 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
 
     def disassemble(self, address: int, size: int) -> list[tuple[int, str]]:
         """(address, text) of each instruction of a range."""
-        data = self._code(address, size) or b""
-        return [
-            (instruction.address, f"{instruction.mnemonic} {instruction.op_str}".strip())
-            for instruction in self._guest.capstone.disasm(data, address)
-        ]
+        data = self._available(address, size)
+        found: list[tuple[int, str]] = []
+        at = 0
+        while at < len(data):
+            for one in self._guest.capstone.disasm(data[at:], address + at):
+                found.append((one.address, f"{one.mnemonic} {one.op_str}".strip()))
+                at += one.size
+            if at < len(data):
+                known, size = self._addition(data[at:]), self._length(data[at:])
+                code = ", ".join(f"{byte:#04x}" for byte in data[at : at + size])
+                found.append((address + at, f".byte {code}" if known is None else known.text))
+                at += size
+        return found
 
     def _handle_vex_stmt_IMark(self, stmt: Any) -> None:
         self._settle_flags()
@@ -270,7 +282,13 @@ class _Added:
     """An instruction that VEX does not read, and its meaning."""
 
     word: int
-    semantics: Semantics
+    encoded: Encoded
+
+    @property
+    def text(self) -> str:
+        """The instruction as assembly."""
+        operands = self.encoded.operands(self.word)
+        return f"{self.encoded.semantics.mnemonic} {operands}".strip()
 
 
 class _Leave(Exception):

@@ -33,13 +33,22 @@ class Semantics:
     report: str
 
 
+def no_operands(_word: int) -> str:
+    """The operands of an instruction that has none."""
+    return ""
+
+
 @dataclass(frozen=True)
 class Encoded:
-    """The meaning of every instruction of 32 bits `word` with `word & mask == value`."""
+    """The meaning of every instruction of 32 bits `word` with `word & mask == value`.
+
+    `operands` shows those of a word as assembly.
+    """
 
     mask: int
     value: int
     semantics: Semantics
+    operands: Callable[[int], str] = no_operands
 
 
 def semantics_for(instruction_set: str) -> Mapping[str, Semantics]:

@@ -18,6 +18,14 @@ from verify.lift.semantics import Encoded, Meaning, Semantics
 _FIRST_REGISTER = "zero"
 _REGISTER_BYTES = 8
 
+NAMES = (
+    *("zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1"),
+    *(f"a{n}" for n in range(8)),
+    *(f"s{n}" for n in range(2, 12)),
+    *(f"t{n}" for n in range(3, 7)),
+)
+"""The names of the registers x0 to x31."""
+
 Compute = Callable[[Any, Any], Any]
 
 
@@ -66,28 +74,54 @@ def _shadow_stack(machine: Machine, _layout: Layout, _word: int) -> None:
     raise Unsupported(machine.instruction, "the shadow stack is not modelled")
 
 
+def _three_registers(word: int) -> str:
+    return ", ".join(NAMES[word >> at & 31] for at in (7, 15, 20))
+
+
+def _two_registers(bits: int) -> Callable[[int], str]:
+    """rd, rs1 and an immediate of that many bits."""
+
+    def operands(word: int) -> str:
+        names = [NAMES[word >> at & 31] for at in (7, 15)]
+        return ", ".join((*names, f"{word >> 20 & ((1 << bits) - 1):#x}"))
+
+    return operands
+
+
 _REGISTER, _IMMEDIATE, _IMMEDIATE_WORD = 0xFE00_707F, 0xFC00_707F, 0xFE00_707F
 
-_ZBB: tuple[tuple[str, int, int, Meaning], ...] = (
-    ("rol", _REGISTER, 0x6000_1033, _register(_rotate(left=True, width=64))),
-    ("ror", _REGISTER, 0x6000_5033, _register(_rotate(left=False, width=64))),
-    ("rolw", _REGISTER, 0x6000_103B, _register(_rotate(left=True, width=32))),
-    ("rorw", _REGISTER, 0x6000_503B, _register(_rotate(left=False, width=32))),
-    ("rori", _IMMEDIATE, 0x6000_5013, _immediate(_rotate(left=False, width=64), 6)),
-    ("roriw", _IMMEDIATE_WORD, 0x6000_501B, _immediate(_rotate(left=False, width=32), 5)),
-    ("andn", _REGISTER, 0x4000_7033, _register(lambda a, b: a & ~b)),
-    ("orn", _REGISTER, 0x4000_6033, _register(lambda a, b: a | ~b)),
-    ("xnor", _REGISTER, 0x4000_4033, _register(lambda a, b: ~(a ^ b))),
+_Row = tuple[str, int, int, Meaning, Callable[[int], str]]
+
+
+def _registers(mnemonic: str, value: int, compute: Compute) -> _Row:
+    return mnemonic, _REGISTER, value, _register(compute), _three_registers
+
+
+def _amounts(mnemonic: str, mask: int, value: int, bits: int) -> _Row:
+    compute = _rotate(left=False, width=1 << bits)
+    return mnemonic, mask, value, _immediate(compute, bits), _two_registers(bits)
+
+
+_ZBB: tuple[_Row, ...] = (
+    _registers("rol", 0x6000_1033, _rotate(left=True, width=64)),
+    _registers("ror", 0x6000_5033, _rotate(left=False, width=64)),
+    _registers("rolw", 0x6000_103B, _rotate(left=True, width=32)),
+    _registers("rorw", 0x6000_503B, _rotate(left=False, width=32)),
+    _amounts("rori", _IMMEDIATE, 0x6000_5013, 6),
+    _amounts("roriw", _IMMEDIATE_WORD, 0x6000_501B, 5),
+    _registers("andn", 0x4000_7033, lambda a, b: a & ~b),
+    _registers("orn", 0x4000_6033, lambda a, b: a | ~b),
+    _registers("xnor", 0x4000_4033, lambda a, b: ~(a ^ b)),
 )
-_ZICFISS: tuple[tuple[str, int, int, Meaning], ...] = (
-    ("sspush", 0xFFFF_FFFF, 0xCE10_4073, _shadow_stack),
-    ("sspush", 0xFFFF_FFFF, 0xCE50_4073, _shadow_stack),
-    ("sspopchk", 0xFFFF_FFFF, 0xCDC0_C073, _shadow_stack),
-    ("sspopchk", 0xFFFF_FFFF, 0xCDC2_C073, _shadow_stack),
+_ZICFISS: tuple[_Row, ...] = (
+    ("sspush", 0xFFFF_FFFF, 0xCE10_4073, _shadow_stack, lambda _: "ra"),
+    ("sspush", 0xFFFF_FFFF, 0xCE50_4073, _shadow_stack, lambda _: "t0"),
+    ("sspopchk", 0xFFFF_FFFF, 0xCDC0_C073, _shadow_stack, lambda _: "ra"),
+    ("sspopchk", 0xFFFF_FFFF, 0xCDC2_C073, _shadow_stack, lambda _: "t0"),
 )
 
 ENCODED = tuple(
-    Encoded(mask, value, Semantics(mnemonic, run, f"RISC-V Vol. I, {extension}", ""))
+    Encoded(mask, value, Semantics(mnemonic, run, f"RISC-V Vol. I, {extension}", ""), operands)
     for extension, table in (("Zbb", _ZBB), ("Zicfiss", _ZICFISS))
-    for mnemonic, mask, value, run in table
+    for mnemonic, mask, value, run, operands in table
 )
