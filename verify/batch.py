@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from verify.image import InputError, images_in, read_input
@@ -12,6 +13,7 @@ from verify.resultjson import Failed, Failure, Outcome
 
 if TYPE_CHECKING:
     from verify.options import Options
+    from verify.prove.segments import Segments
     from verify.run import Progress
     from verify.target import Target
     from verify.verdict import Result
@@ -79,9 +81,15 @@ def prove_files(
                 fail(Failed.INTERNAL, file, internal_error(error))
         for number, target in enumerate(targets, 1):
             listener.started(target, number, len(targets))
+            parts: list[tuple[Segments, Result]] = []
             try:
-                results.append(_prove(target, options, listener))
+                results.append(_prove(target, options, listener, parts))
                 listener.finished(results[-1])
+                if options.certificate is not None:
+                    place = options.certificate / (str(number) if len(targets) > 1 else "")
+                    _certify(results[-1], parts, place)
+            except InputError as error:
+                fail(Failed.INPUT, error.source, error.reason)
             except Exception as error:  # noqa: BLE001  # likewise
                 fail(Failed.INTERNAL, target.source, internal_error(error))
     except KeyboardInterrupt:
@@ -89,13 +97,25 @@ def prove_files(
     return Outcome(tuple(results), tuple(failures))
 
 
-def _prove(target: Target, options: Options, listener: Listener) -> Result:
+def _prove(
+    target: Target, options: Options, listener: Listener, parts: list[tuple[Segments, Result]]
+) -> Result:
+    """Prove a target; if certificates are wanted, `parts` takes what they are made of."""
     from verify.lift.angr_import import import_angr
 
     import_angr()
     from verify.run import prove
 
-    return prove(target, options, listener.progressed)
+    if options.certificate is None:
+        return prove(target, options, listener.progressed)
+    return prove(target, options, listener.progressed, lambda *part: parts.append(part))
+
+
+def _certify(result: Result, parts: Sequence[tuple[Segments, Result]], place: Path) -> None:
+    """Write a certificate of each variant; raises InputError."""
+    from verify.evidence.certificate import certificates, save
+
+    save(certificates(result, parts), place)
 
 
 def internal_error(error: BaseException) -> str:

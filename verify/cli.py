@@ -135,6 +135,14 @@ def prove_command(  # noqa: PLR0913  # one for each option
             "--replay/--no-replay", help="Execute counterexamples under QEMU, where it is there."
         ),
     ] = Options.replay,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write a certificate of what is proved, which `check` checks, to DIR, which is"
+            " made.",
+        ),
+    ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print one line per function.")
     ] = False,
@@ -150,7 +158,7 @@ def prove_command(  # noqa: PLR0913  # one for each option
             f"no property {unknown[0]!r}; properties are {', '.join(PROPERTIES)}"
         )
     chosen = tuple(name for name in PROPERTIES if name in (properties or PROPERTIES))
-    options = Options(chosen, budget, timeout, jobs, replay)
+    options = Options(chosen, budget, timeout, jobs, replay, certificate)
     debug = context.obj.debug
     display = Display(quiet=quiet, silent=json == STANDARD_OUTPUT, debug=debug)
     outcome = prove_files(files, function, options, display)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 PROPERTIES = (
     "output",
@@ -24,7 +25,8 @@ class Options:
     `properties` are ids. `budget` is the solver's budget for one obligation in Z3 resource
     units, which does not depend on the machine; `timeout` bounds one obligation in seconds of
     wall time on top of it (None: no bound). `jobs` is the number of obligations decided at once.
-    `replay` executes counterexamples under QEMU where it is installed.
+    `replay` executes counterexamples under QEMU where it is installed. `certificate` is the
+    directory in which certificates are written.
     """
 
     properties: tuple[str, ...] = PROPERTIES
@@ -32,3 +34,4 @@ class Options:
     timeout: float | None = None
     jobs: int = 1
     replay: bool = True
+    certificate: Path | None = None

@@ -46,6 +46,8 @@ class Progress:
 
 
 Report = Callable[[Progress], None]
+Certify = Callable[["Segments", Result], None]
+"""Told of what each variant does, and of its result."""
 
 _CAVEATS = (Caveat.REGIONS_DISJOINT, Caveat.SOLVER_TRUSTED)
 """Those that every verdict rests on."""
@@ -64,7 +66,12 @@ class _Judged:
     refutation: Refutation | None = None
 
 
-def prove(target: Target, options: Options, progress: Report = lambda _: None) -> Result:
+def prove(
+    target: Target,
+    options: Options,
+    progress: Report = lambda _: None,
+    certify: Certify = lambda *_: None,
+) -> Result:
     """Prove or refute every property asked for; never raises for what a binary contains.
 
     Every variant of the function that the kernel may make is proved. The properties' results are in
@@ -85,7 +92,8 @@ def prove(target: Target, options: Options, progress: Report = lambda _: None) -
     made = {one for variant in variants for one in variant.applied}
     left = tuple(one for one in target.alternatives if one not in made)
     results = [
-        _prove_variant(target.patched(variant), left, options, progress) for variant in variants
+        _prove_variant(target.patched(variant), left, options, progress, certify)
+        for variant in variants
     ]
     return combined(target, variants, results)
 
@@ -105,7 +113,11 @@ def _nothing_said(target: Target, options: Options, reason: str) -> Result:
 
 
 def _prove_variant(
-    target: Target, left: tuple[Alternative, ...], options: Options, progress: Report
+    target: Target,
+    left: tuple[Alternative, ...],
+    options: Options,
+    progress: Report,
+    certify: Certify,
 ) -> Result:
     """Prove one variant, which the target's bytes are. `left` are the image's alternatives that
     are in no variant, because no instruction that they change is reached."""
@@ -145,7 +157,7 @@ def _prove_variant(
         _refute(target, segments, judged, options, progress)
     summary = target_summary(target, segments)
     unchecked = _unchecked(target, segments)
-    return Result(
+    result = Result(
         summary,
         tuple(_result(segments, target, one) for one in judged),
         _stack_writes(segments, options),
@@ -157,6 +169,9 @@ def _prove_variant(
         tool_versions(target, judged),
         time.perf_counter() - start,
     )
+    if segments is not None:
+        certify(segments, result)
+    return result
 
 
 def _judge(
