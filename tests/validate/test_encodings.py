@@ -59,7 +59,7 @@ DIFFERENT = [
 def form_of(arch: str, word: int) -> Form:
     """The form of a word of the table, which has as many bytes as are needed, four at the least
     where all instructions have four."""
-    encoding = encoding_of(arch)
+    encoding = encoding_of(by_name(arch).instruction_set)
     return encoding.form(word.to_bytes(_size(arch, word), encoding.order))
 
 
@@ -83,7 +83,7 @@ def test_operations_have_forms_of_their_own(arch: str, one: int, other: int) -> 
 @pytest.mark.parametrize("arch", ARCHES)
 @given(code=CODE)
 def test_a_form_has_the_instruction_and_is_read_back(arch: str, code: bytes) -> None:
-    encoding = encoding_of(arch)
+    encoding = encoding_of(by_name(arch).instruction_set)
     form = encoding.form(code)
     assert encoding.word(code) & form.mask == form.opcode
     assert form.size == len(code)
@@ -94,7 +94,7 @@ def test_a_form_has_the_instruction_and_is_read_back(arch: str, code: bytes) -> 
 @pytest.mark.parametrize("arch", ARCHES)
 @given(code=CODE, seed=st.integers())
 def test_variations_keep_the_form(arch: str, code: bytes, seed: int) -> None:
-    encoding = encoding_of(arch)
+    encoding = encoding_of(by_name(arch).instruction_set)
     form = encoding.form(code)
     varied = vary(encoding.format(code), form, random.Random(seed))
     assert varied & form.mask == form.opcode

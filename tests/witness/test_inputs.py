@@ -68,6 +68,7 @@ def test_registers_that_cannot_be_given(name: str, register: str, message: str) 
         ("powerpc64le", {"r14": 5, "f14": 1, "vs14.low": 2, "v20": 2**127}, {}),
         ("powerpc64le", {"cr2": 4, "cr2.so": 1, "cr3": 0, "cr3.so": 0}, {}),
         ("powerpc64le", {"xer.ca": 1, "xer.so": 0, "xer.bc": 0x55}, {}),
+        ("powerpc64le", {"f8": 1, "v8": 2, "vs8.low": 3}, {}),
         ("powerpc64le", {"cr2": 0xFF, "xer.ca": 0xFF}, {"cr2": 7, "xer.ca": 1}),
     ],
 )

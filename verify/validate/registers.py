@@ -27,6 +27,8 @@ class Registers:
         for register in architecture.registers:
             self._by_storage.setdefault(register.storage, []).append(register)
         machine = qemu.MACHINES[architecture.name]
+        _, self.end_of_addresses = machine.space.usable
+        """Data and code can be put below this address."""
         self.settable = {
             name: encoding.settable.get(name, (1 << place.bits) - 1)
             for name, place in machine.places.items()

@@ -16,9 +16,9 @@ WINDOW = 512
 WHOLE_PAGE_EVERY = 16
 """One state in so many observes the whole page around its accesses, the others a window."""
 
-_DATA_PAGES = (0x1234_8000, 0x0007_89AB_C000, 0x0EDC_BA98_4000)
+_DATA_PAGES = (0x1234_8000, 0x9876_4000, 0x0007_89AB_C000, 0x0EDC_BA98_4000)
 """Below and above 4 GiB, so that an address cut to 32 bits is noticed."""
-_TARGETS = (0x2000_0000 - 0x8000, 0x0003_5678_0000, 0x0BCD_EF01_2344)
+_TARGETS = (0x2000_0000 - 0x8000, 0x8765_4320, 0x0003_5678_0000, 0x0BCD_EF01_2344)
 _SAME_IN_ALL = (
     0,
     1,
@@ -93,6 +93,8 @@ class States:
     def __init__(self, registers: Registers, rng: random.Random) -> None:
         self._registers = registers
         self._rng = rng
+        self._data_pages = [page for page in _DATA_PAGES if page < registers.end_of_addresses]
+        self._targets = [target for target in _TARGETS if target < registers.end_of_addresses]
         self._backgrounds = [self._background(n) for n in range(BACKGROUNDS)]
 
     def _background(self, number: int) -> dict[str, int]:
@@ -146,13 +148,13 @@ class States:
         rng = self._rng
         for path in reading.paths:
             if path.target.value is None:
-                wanted = rng.choice(_TARGETS) + 4 * rng.randrange(0x800)
+                wanted = rng.choice(self._targets) + 4 * rng.randrange(0x800)
                 if not self._steer(state, path.target, wanted):
                     raise Unplaceable
         touches = [touch for path in reading.paths for touch in path.touches]
         if not touches:
             return None
-        place = rng.choice(_DATA_PAGES) + rng.randrange(_MARGIN, qemu.PAGE - _MARGIN)
+        place = rng.choice(self._data_pages) + rng.randrange(_MARGIN, qemu.PAGE - _MARGIN)
         if rng.getrandbits(1):
             place &= ~15
         if not self._steer(state, touches[0].address, place):

@@ -72,7 +72,8 @@ def _fields(name: str) -> dict[str, Field]:
     """
     places = qemu.machine_of(name).places
     whole = {at: Field(at, 0, (1 << place.bits) - 1) for at, place in places.items()}
-    return whole | {at: part for at, part in _PARTS.items() if part.name in places}
+    # What one architecture has as a part of another register, another has by itself.
+    return {at: part for at, part in _PARTS.items() if part.name in places} | whole
 
 
 def observed(architecture: Architecture, *saved: Saved) -> tuple[Register, ...]:
