@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from importlib import import_module
 from pkgutil import iter_modules
 
 import pytest
@@ -15,10 +16,24 @@ from verify.validate.encodings import Form, encoding_of
 from verify.validate.operands import vary
 
 CODE = st.one_of(*(st.binary(min_size=size, max_size=size) for size in (2, 4, 6, 8)))
-ARCHES = tuple(module.name for module in iter_modules(encodings.__path__) if module.name != "model")
+ARCHES = tuple(
+    module.name
+    for module in iter_modules(encodings.__path__)
+    if hasattr(import_module(f"{encodings.__name__}.{module.name}"), "ENCODING")
+)
 
 # Two encodings of one form: architecture, words.
 SAME = [
+    ("arm64", 0x0B1F03E0, 0x0B000000),  # add
+    ("arm64", 0x139F7FFF, 0x13800000),  # extr
+    ("arm64", 0x529FFFFF, 0x52800000),  # movz
+    ("arm64", 0xA9BC53F3, 0xA9800000),  # stp, written back
+    ("arm64", 0x54FFFFE1, 0x54000000),  # b.ne, b.eq
+    ("arm64", 0x6F3F57FF, 0x6F205400),  # sli of words
+    ("arm64", 0x6E1F7BFF, 0x6E000000),  # ext
+    ("arm64", 0x4F07E7FF, 0x4F00E400),  # movi of bytes
+    ("arm64", 0x4C40ABFF, 0x4C40A800),  # ld1 of two vectors of words
+    ("arm64", 0x4CDFABFF, 0x4CDFA800),  # ld1, the base increased
     ("loongarch64", 0x00109486, 0x00108000),  # add.d
     ("loongarch64", 0x004CB084, 0x004C8000),  # rotri.w
     ("loongarch64", 0x0041FC84, 0x00410000),  # slli.d, amounts 63 and 0
@@ -27,6 +42,8 @@ SAME = [
     ("loongarch64", 0x47FFFC9F, 0x44000000),  # bnez
     ("loongarch64", 0x53FFFFFF, 0x50000000),  # b
     ("loongarch64", 0x15FFFFE4, 0x14000000),  # lu12i.w
+    ("loongarch64", 0x72A09C41, 0x72A08000),  # vrotri.w
+    ("loongarch64", 0x73E1FFFF, 0x73E18000),  # vldi, doublewords
     ("powerpc64le", 0x7FFFFA14, 0x7C000214),  # add
     ("powerpc64le", 0x57FFFFFE, 0x54000000),  # rlwinm
     ("powerpc64le", 0x7BFFFFEE, 0x7800000C),  # rldimi, with and without the sixth bit of the amount
@@ -36,11 +53,30 @@ SAME = [
 ]
 # Encodings of different operations that differ in few bits.
 DIFFERENT = [
+    ("arm64", 0x0B000000, 0x8B000000),  # add of 32 and of 64 bits
+    ("arm64", 0x0B000000, 0x2B000000),  # add, adds
+    ("arm64", 0x2A000000, 0x2A200000),  # orr, orn
+    ("arm64", 0x0B000000, 0x0B400000),  # shifted to the left, to the right
+    ("arm64", 0x53000000, 0x13000000),  # ubfm, sbfm
+    ("arm64", 0x34000000, 0x35000000),  # cbz, cbnz
+    ("arm64", 0xA9000000, 0xA9400000),  # stp, ldp
+    ("arm64", 0xA9000000, 0xA9800000),  # stp, written back
+    ("arm64", 0x6F205400, 0x6F105400),  # sli of words, of halfwords
+    ("arm64", 0x6F205400, 0x6F204400),  # sli, sri
+    ("arm64", 0x6E600800, 0x6E200800),  # rev32 of halfwords, of bytes
+    ("arm64", 0x4C40A800, 0x4C40A000),  # ld1 of words, of bytes
+    ("arm64", 0x4C40A800, 0x4C407800),  # ld1 of two vectors, of one
+    ("arm64", 0x4CDFA800, 0x4CC0A800),  # ld1, the base increased by a constant, by a register
+    ("arm64", 0x4F00E400, 0x4F000400),  # movi of bytes, of words
+    ("arm64", 0x4E081C00, 0x4E181C00),  # mov to the lower doubleword, to the upper one
     ("loongarch64", 0x00108000, 0x00100000),  # add.d, add.w
     ("loongarch64", 0x00408000, 0x00410000),  # slli.w, slli.d
     ("loongarch64", 0x00600000, 0x00608000),  # bstrins.w, bstrpick.w
     ("loongarch64", 0x28800000, 0x2A800000),  # ld.w, ld.wu
     ("loongarch64", 0x48000000, 0x48000100),  # bceqz, bcnez
+    ("loongarch64", 0x72A04000, 0x72A08000),  # vrotri.h, vrotri.w
+    ("loongarch64", 0x72EFC000, 0x72EFE000),  # vpickve2gr.h, vpickve2gr.w
+    ("loongarch64", 0x73E20000, 0x73E22000),  # vldi, in two modes
     ("powerpc64le", 0x7C000214, 0x7C000614),  # add, addo
     ("powerpc64le", 0x7C000214, 0x7C000215),  # add, add.
     ("powerpc64le", 0x54000000, 0x54000001),  # rlwinm, rlwinm.
