@@ -101,8 +101,8 @@ def lacking(arch: str) -> str:
         return ""
     since = ".".join(map(str, extension.since))
     return (
-        f"{emulator.version} has no {extension.name}, which needs QEMU {since} or newer: "
-        "get it with `make setup-qemu`, or from Debian's backports (package qemu-user)"
+        f"{extension.name} needs QEMU {since} or newer, and this is {emulator.version}; get it "
+        "with `make setup-qemu`, or from Debian's backports (package qemu-user)"
     )
 
 

@@ -281,7 +281,8 @@ class _Campaign:
         entry, reading = job.entry, job.reading
         at_start = outcome.registers[PROGRAM_COUNTER] == reading.address
         if outcome.signal == SIGILL and at_start:
-            entry.reason = f"{self._version} does not execute it (SIGILL)"
+            lacking = qemu.lacking(self._architecture.name)
+            entry.reason = lacking or f"{self._version} does not execute it (SIGILL)"
             return
         try:
             order = self._architecture.byte_order

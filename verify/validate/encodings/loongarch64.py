@@ -1,11 +1,13 @@
 """LoongArch's instruction formats.
 
 "LoongArch Reference Manual, Volume 1: Basic Architecture", version 1.10, sections 1.2 (formats)
-and Appendix B (table of the encodings). Vector instructions are in no format yet.
+and Appendix B (table of the encodings). The formats of
+vector instructions are in a file of their own.
 """
 
 from __future__ import annotations
 
+from verify.validate.encodings.loongarch64_lsx import VECTOR_FORMATS
 from verify.validate.encodings.model import Encoding, Format
 
 _RD = (0, 5)
@@ -67,7 +69,7 @@ _FORMATS = (
 )
 
 ENCODING = Encoding(
-    formats=_FORMATS,
+    formats=(*_FORMATS, *VECTOR_FORMATS),
     order="little",
     trap=(0x002A0000).to_bytes(4, "little"),
     # Volume 1, section 3.1.2: flags, causes and rounding mode; with an enable bit set, arithmetic
