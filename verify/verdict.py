@@ -104,9 +104,9 @@ class RegisterValue:
 
 @dataclass(frozen=True)
 class StateWord:
-    """One of the 16 words of the state: number, value in the specification, and the registers
-    (with the bits of a wider one) or places in memory that hold it; none where it is a constant
-    that many hold, or is nowhere."""
+    """One of the 16 words of the state: number, value in the specification as far as the code has
+    come with it, and the registers (with the bits of a wider one) or places in memory that hold
+    it; none where it is nowhere, or a constant that many hold."""
 
     word: int
     value: int
@@ -120,7 +120,7 @@ class Departure:
     `block` counts from 0; `round` (1 to 20) and `quarter_round` (1 to 4) are 0 for the additions
     behind the rounds. `operation` is in words, `word` the number of the state word that it makes,
     `expected` its value. `visit` counts the executions of the deviating instruction in the call,
-    from 1. `state` are the 16 words before the operation, and where the code has them then.
+    from 1. `state` are the 16 words, and where the code has them then.
     """
 
     block: int

@@ -10,7 +10,7 @@ from typing import Literal
 from specs.chacha20 import CONSTANTS
 from verify.lift.memory import Access
 from verify.prove.correspondence import LANE, Specified, specified_block
-from verify.prove.place import contents, holders, operation, state_before
+from verify.prove.place import STATE_WORDS, contents, holders, operation, versions
 from verify.prove.segments import Segment, Segments
 from verify.prove.setting import high_word, low_word
 from verify.terms import Term, const, evaluate, postorder, variables
@@ -171,28 +171,29 @@ def _deviation(
     zero = const(0, LANE)
     constants = [const(value, LANE) for value in CONSTANTS]
     initial = [*constants, *names.key, low_word(count), high_word(count), zero, zero]
-    state = state_before(initial, specified, found.number)
     result = specified.operations[found.number]
     given = assignment(segments, segment, call, call.key, block)
-    actual = evaluate([*state, result], given, 0)
-    seen = evaluate(state, usual, 0)
     steps = [write.value for write in segment.machine.register_writes]
     steps += [access.value for access in segment.accesses]
     little = segments.engine.layout.little
     there = contents(segment, evaluate(steps, usual, 0), found.step, little=little)
     words = []
-    for number, (term, start) in enumerate(zip(state, initial, strict=True)):
-        held = holders(segments, there, seen[term])
-        if not held and term is start and term in names.key:
-            held = (f"key+{4 * names.key.index(term)}",)
-        words.append(StateWord(number, actual[term], held))
+    for number in range(STATE_WORDS):
+        known = versions(initial, specified, found.number, number)
+        seen = evaluate(known, usual, 0)
+        held = ((term, holders(segments, there, seen[term])) for term in known)
+        term, places = next(((term, places) for term, places in held if places), (None, ()))
+        if term is None:
+            term = initial[number]
+            places = (f"key+{4 * names.key.index(term)}",) if term in names.key else ()
+        words.append(StateWord(number, evaluate([term], given, 0)[term], places))
     departure = Departure(
         block,
         made.round,
         made.quarter_round,
         specified.made.get(result, "word") if made.round else "sum with the initial state",
         made.word,
-        actual[result],
+        evaluate([result], given, 0)[result],
         _visits(segments, segment, found, block),
         tuple(words),
     )

@@ -23,6 +23,7 @@ from verify.prove.correspondence import (
     match,
     specified_block,
 )
+from verify.prove.place import OPERATIONS, STATE_WORDS, operation
 from verify.prove.segments import Segment, Segments
 from verify.prove.setting import high_word, low_word
 from verify.terms import (
@@ -40,12 +41,9 @@ from verify.terms import (
     variables,
 )
 
-_WORDS = 16
-_OPERATIONS = 12
-"""Operations of one quarter round."""
 _LAST_QUARTER_ROUNDS = 4
 _DEPTH = 2
-_BUDGET = 1_000_000
+_BUDGET = 4_000_000
 _DEEP = 200
 
 
@@ -86,12 +84,11 @@ def _in_words(
     segments: Segments, names: Mapping[Term, Term], specified: Specified, residue: Term
 ) -> str:
     titles: dict[Term, str] = {}
-    for number, (word, kind) in enumerate(specified.made.items()):
-        quarter = number // _OPERATIONS
-        where = f"round {quarter // 4 + 1}, quarter round {quarter % 4 + 1}"
-        last = number >= len(specified.made) - _WORDS
-        output = f"output word {number - len(specified.made) + _WORDS}"
-        titles[names[word]] = output if last else f"the {kind} of {where}"
+    for number, word in enumerate(specified.operations):
+        if word in names:
+            made = operation(specified, number)
+            kind = f"the {specified.made[word]} of " if made.round else ""
+            titles.setdefault(names[word], f"{kind}{made.where}")
     titles |= {word: f"key word {n}" for n, word in enumerate(segments.names.key)}
     inside = sorted(variables([residue]), key=lambda v: v.name)
     parts = [titles[v] for v in inside if v in titles]
@@ -105,10 +102,10 @@ def _in_words(
 def _follows(segments: Segments, names: Mapping[Term, Term], residue: Term) -> dict[int, str]:
     """Key word number to what of it follows; words of which nothing does are missing."""
     words = list(names)
-    outputs = {names[word] for word in words[-_WORDS:]}
+    outputs = {names[word] for word in words[-STATE_WORDS:]}
     facts = _near(names, residue)
     public = {segments.names.count, segments.names.block_count, *outputs}
-    private = [v for v in variables([*facts, residue]) if v not in public]
+    private = sorted(variables([*facts, residue]) - public, key=lambda v: v.name)
     twins = {v: var(f"{v.name}'", v.width) for v in private}
     same = [*facts, *substitute(facts, twins), equal(residue, *substitute([residue], twins))]
     found = {}
@@ -123,7 +120,7 @@ def _near(names: Mapping[Term, Term], residue: Term) -> list[Term]:
     """The definitions of words at the end of the block that share a variable with the residue, or
     with such a definition."""
     spec = Abstraction(names)
-    words = list(names)[-_WORDS - _OPERATIONS * _LAST_QUARTER_ROUNDS :]
+    words = list(names)[-STATE_WORDS - OPERATIONS * _LAST_QUARTER_ROUNDS :]
     definitions = [equal(names[word], spec.inside(word)) for word in words]
     near: dict[Term, None] = {}
     known = {v for v in variables([residue]) if v.width == LANE}

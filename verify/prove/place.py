@@ -54,13 +54,17 @@ def operation(specified: Specified, number: int) -> Operation:
     return Operation(number, quarter // 4 + 1, quarter % 4 + 1, indices[_MAKES[step]])
 
 
-def state_before(initial: Sequence[Term], specified: Specified, number: int) -> list[Term]:
-    """The 16 words right before that operation; those of the rounds for an addition behind them."""
-    state = list(initial)
-    rounds = len(specified.operations) - STATE_WORDS
-    for done in range(min(number, rounds)):
-        state[operation(specified, done).word] = specified.operations[done]
-    return state
+def versions(initial: Sequence[Term], specified: Specified, number: int, word: int) -> list[Term]:
+    """The values of a state word around that operation, the latest first.
+
+    Code may carry out quarter rounds side by side, so it can be ahead of the operation or behind
+    it by as many as a round has.
+    """
+    reach = 4 * OPERATIONS
+    near = range(max(number - reach, 0), min(number + reach, len(specified.operations)))
+    found = [specified.operations[done] for done in near if operation(specified, done).word == word]
+    before = [initial[word]] if number < reach else []
+    return [*reversed(found), *before]
 
 
 @dataclass(frozen=True)
