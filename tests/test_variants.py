@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
+import io
+import os
+import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.proving import target_of
+from tests.proving import BINARIES, target_of
 from tests.tables import STEP, Patchable, faulty, with_step
 from verify import qemu
 from verify.arch.patching import Condition
+from verify.batch import targets_in
+from verify.image import Relocation, Section
 from verify.lift.angr_import import import_angr
 from verify.options import Options
+from verify.report.console import console_for
+from verify.report.inspection import print_inspection
 from verify.target import Alternative, Target, Variant
 from verify.verdict import AS_BUILT, Caveat, Result, Verdict
 
 import_angr()
 
+from verify.inspection import inspect  # noqa: E402
 from verify.lift.machine import Unsupported  # noqa: E402
 from verify.run import prove  # noqa: E402
 from verify.variants import MOST_FEATURES, variants_of  # noqa: E402
@@ -213,3 +223,85 @@ def test_an_architecture_whose_tables_are_not_known_keeps_the_caveat() -> None:
 def test_qemu_is_there() -> None:
     """Refutations above need it."""
     assert all(qemu.available(architecture) for architecture in STEP)
+
+
+def compiled(name: str, flags: tuple[str, ...], directory: Path) -> Target:
+    """The looped program of an architecture as an object file, which is not linked."""
+    source = BINARIES / name / "looped.S"
+    output = directory / "looped.o"
+    target = f"{name}-linux-gnu"
+    command = (sys.executable, "-m", "ziglang", "cc", "-target", target, *flags, "-c")
+    environment = os.environ | {
+        variable: str(directory / "cache")
+        for variable in ("ZIG_LOCAL_CACHE_DIR", "ZIG_GLOBAL_CACHE_DIR")
+    }
+    subprocess.run((*command, source, "-o", output), check=True, env=environment)
+    (found,) = targets_in(str(output), None)
+    assert isinstance(found, Target)
+    return found
+
+
+def test_relocations_that_are_not_resolved(tmp_path: Path) -> None:
+    target = compiled("x86_64", (), tmp_path)
+    result = prove(target, OUTPUT)
+    assert result.target.size == target.function.size
+    for one in result.properties:
+        assert one.verdict is Verdict.UNKNOWN
+        assert re.fullmatch(
+            rf"1 unresolved relocation in {target.function.name} \(the first at"
+            r" 0x1[0-9a-f]+, of type 2 against \.rodata\); link it first",
+            one.reason,
+        )
+
+
+def test_an_object_without_relocations_in_the_function_is_proved(tmp_path: Path) -> None:
+    result = prove(compiled("powerpc64le", (), tmp_path), OUTPUT)
+    assert result.verdict is Verdict.PROVED
+
+
+def test_constants_with_relocations() -> None:
+    target = target_of("x86_64/looped.so")
+    constants = target.segments[0].data.index(b"expand 32-byte k")
+    for offset, verdict in ((-8, Verdict.PROVED), (-7, Verdict.UNKNOWN), (15, Verdict.UNKNOWN)):
+        one = Relocation(constants + offset, 8, "")
+        assert prove(dataclasses.replace(target, relocations=(one,)), OUTPUT).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("opcode", "said"),
+    [
+        (b"\xe8", "calls another function at {stub:#x}, a"),
+        (b"\xe9", "{stub:#x}: goes on through a"),
+    ],
+)
+def test_linkage_stubs(opcode: bytes, said: str) -> None:
+    plain = grown(target_of("x86_64/looped.so"))
+    address, size = plain.function.address, plain.function.size
+    stub = address + size
+    code = opcode + (size - 5).to_bytes(4, "little") + b"\x0f\x1f\x00"
+    call = Alternative(address, code, Condition())
+    stubs = (Section(".plt.sec", stub, 16, executable=True),)
+    target = dataclasses.replace(plain.patched(Variant((call,))), stubs=stubs)
+    for one in prove(target, OUTPUT).properties:
+        assert one.verdict is Verdict.UNKNOWN
+        assert said.format(stub=stub) + " linkage stub in .plt.sec" in one.reason
+        assert "link what it stands for into the image" in one.reason
+
+
+def test_inspect_lists_variants(tmp_path: Path) -> None:
+    target = faulty("x86_64").target(tmp_path)
+    inspection = inspect(target)
+    built, patched = inspection.variants
+    assert (built.name, built.patches) == (AS_BUILT, ())
+    assert patched.name == NAMES["x86_64"]
+    (patch,) = patched.patches
+    assert (patch.code, patch.condition) == ("4883c73c", NAMES["x86_64"])
+    assert inspection.unknown == ""
+    text = io.StringIO()
+    print_inspection(console_for(text), inspection)
+    line = f"{patched.name}: {patch.address:#x} becomes 4883c73c ({patched.name})"
+    assert f"variant       {line}" in text.getvalue()
+    unusable = inspect(dataclasses.replace(target, unusable="the table is damaged"))
+    assert (unusable.variants, unusable.unknown) == ((), "the table is damaged")
+    refused = dataclasses.replace(target.alternatives[0], refused="it is odd")
+    assert "but it is odd" in inspect(offering(target, refused)).unknown
