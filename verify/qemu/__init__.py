@@ -9,6 +9,8 @@ reports every register, the observed memory and the signal that stopped it, if o
 from verify.qemu.emulator import available, install_hint, lacking, machine_of, run
 from verify.qemu.machines import MACHINES
 from verify.qemu.protocol import (
+    HIGHEST_ADDRESS,
+    LOWEST_ADDRESS,
     PAGE,
     Case,
     Outcome,
@@ -17,6 +19,8 @@ from verify.qemu.protocol import (
 )
 
 __all__ = [
+    "HIGHEST_ADDRESS",
+    "LOWEST_ADDRESS",
     "MACHINES",
     "PAGE",
     "Case",
