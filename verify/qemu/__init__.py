@@ -9,8 +9,6 @@ reports every register, the observed memory and the signal that stopped it, if o
 from verify.qemu.emulator import available, install_hint, lacking, machine_of, run
 from verify.qemu.machines import MACHINES
 from verify.qemu.protocol import (
-    HIGHEST_ADDRESS,
-    LOWEST_ADDRESS,
     PAGE,
     Case,
     Outcome,
@@ -19,8 +17,6 @@ from verify.qemu.protocol import (
 )
 
 __all__ = [
-    "HIGHEST_ADDRESS",
-    "LOWEST_ADDRESS",
     "MACHINES",
     "PAGE",
     "Case",
