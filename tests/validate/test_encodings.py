@@ -50,9 +50,29 @@ SAME = [
     ("powerpc64le", 0x4082FFF0, 0x40800000),  # bc 4
     ("powerpc64le", 0xFBFFFFF8, 0xF8000000),  # std
     ("powerpc64le", 0x7FFFFE76, 0x7C000674),  # sradi
+    ("s390x", 0x18FF, 0x1800),  # lr
+    ("s390x", 0x58FFFFFF, 0x58000000),  # l
+    ("s390x", 0xA7F9FFFF, 0xA7090000),  # lghi
+    ("s390x", 0xB99800FF, 0xB9980000),  # alcr
+    ("s390x", 0xC2FBFFFFFFFF, 0xC20B00000000),  # alfi
+    ("s390x", 0xE3FFFFFFFF04, 0xE30000000004),  # lg
+    ("s390x", 0xECFFFFFFE065, 0xEC0000000065),  # clgrj
+    ("s390x", 0xE7FFF0002EF3, 0xE700000020F3),  # vaf, on registers from 16 on and below
+    ("s390x", 0xE7FF00032421, 0xE70000002021),  # vlgvf, elements 3 and 0
+    ("s390x", 0xE7FFF000FF8C, 0xE7000000008C),  # vperm
 ]
 # Encodings of different operations that differ in few bits.
 DIFFERENT = [
+    ("s390x", 0x1800, 0x1900),  # lr, cr
+    ("s390x", 0xA7080000, 0xA7090000),  # lhi, lghi
+    ("s390x", 0xB9980000, 0xB9980100),  # alcr, and with a bit that is reserved
+    ("s390x", 0xC20B00000000, 0xC20A00000000),  # alfi, algfi
+    ("s390x", 0xE30000000004, 0xE30000000024),  # lg, stg
+    ("s390x", 0xE700000020F3, 0xE700000030F3),  # vaf, vag
+    ("s390x", 0xE70000002033, 0xE70000003033),  # verllf, verllg
+    ("s390x", 0xE70000032021, 0xE70000042021),  # vlgvf of an element that there is, and that is not
+    ("s390x", 0xE70000003003, 0xE7000000C003),  # vlef of an element that there is, and that is not
+    ("s390x", 0xE6000000200E, 0xE7000000200E),  # vstbrf, vst
     ("arm64", 0x0B000000, 0x8B000000),  # add of 32 and of 64 bits
     ("arm64", 0x0B000000, 0x2B000000),  # add, adds
     ("arm64", 0x2A000000, 0x2A200000),  # orr, orn
@@ -136,7 +156,7 @@ def test_variations_keep_the_form(arch: str, code: bytes, seed: int) -> None:
     assert varied & form.mask == form.opcode
 
 
-UNKNOWN = {"loongarch64": 0xFFFFFFFE, "powerpc64le": 0x00000001}
+UNKNOWN = {"loongarch64": 0xFFFFFFFE, "powerpc64le": 0x00000001, "s390x": 0x01010000}
 
 
 @pytest.mark.parametrize("arch", UNKNOWN)

@@ -150,6 +150,39 @@ def _rotate_lanes(width: int) -> Callable[[Any, Any], Any]:
     return run
 
 
+def _shift_lanes(width: int, shift: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """`Iop_Shl`, `Iop_Shr`, `Iop_Sar`, `Iop_ShlN`, ...: each lane shifted by the same lane of the
+    second operand, or by all of it where that is one number, modulo its width."""
+
+    def run(value: Any, amounts: Any) -> Any:
+        parts = lanes(value, width)
+        if amounts.size() == value.size():
+            by = lanes(amounts, width)
+        else:
+            by = [amounts.zero_extend(width - amounts.size())] * len(parts)
+        mask = width - 1
+        return concat([shift(lane, amount & mask) for lane, amount in zip(parts, by, strict=True)])
+
+    return run
+
+
+_SHIFTS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "Shl": lambda lane, by: lane << by,
+    "Shr": claripy.LShR,
+    "Sar": lambda lane, by: lane >> by,
+}
+
+
+def _narrow_lanes(width: int) -> Callable[[Any, Any], Any]:
+    """`Iop_NarrowBin`: the less significant half of each lane of both vectors."""
+
+    def run(first: Any, second: Any) -> Any:
+        parts = (*lanes(first, width), *lanes(second, width))
+        return concat([lane[width // 2 - 1 : 0] for lane in parts])
+
+    return run
+
+
 def _permute(first: Any, second: Any, numbers: Any) -> Any:
     """`Iop_Perm8x16x2`: the bytes of both vectors, numbered from the most significant of the first,
     chosen by the low five bits of the third vector's bytes."""
@@ -173,6 +206,16 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     **{f"Iop_GetElem{width}x{count}": _get_lane(width) for width, count in _LANES},
     **{f"Iop_SetElem{width}x{count}": _set_lane(width) for width, count in _LANES},
     **{f"Iop_Rol{width}x{count}": _rotate_lanes(width) for width, count in _LANES},
+    **{
+        f"Iop_{name}{suffix}{width}x{count}": _shift_lanes(width, shift)
+        for name, shift in _SHIFTS.items()
+        for suffix in ("", "N")
+        for width, count in _LANES
+    },
+    **{
+        f"Iop_NarrowBin{width}to{width // 2}x{2 * count}": _narrow_lanes(width)
+        for width, count in _LANES[1:]
+    },
     "Iop_Perm8x16": _permute_one,
     "Iop_Perm8x16x2": _permute,
 }
