@@ -13,7 +13,7 @@ import pytest
 from verify import qemu
 from verify.arch import Architecture, Saved, by_name
 from verify.lift.angr_import import import_angr
-from verify.qemu.machines.model import WIDE
+from verify.qemu.machines import WIDE
 from verify.terms import Term, evaluate, var, variables
 from verify.witness import registers as abi
 

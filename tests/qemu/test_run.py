@@ -9,7 +9,7 @@ import time
 import pytest
 
 from verify import qemu
-from verify.qemu.machines.model import WIDE
+from verify.qemu.machines import WIDE
 
 ARCHES = tuple(qemu.MACHINES)
 SPACE = {name: machine.space for name, machine in qemu.MACHINES.items()}

@@ -178,15 +178,48 @@ def _sample(roots: Iterable[Term], seed: int) -> dict[Term, int]:
 
 
 def cut(term: Term, words: Mapping[int, Term], names: Mapping[Term, Term], number: int) -> Term:
-    """The term with its matched lanes replaced by the words' variables, the rest unknown."""
+    """The term with its matched lanes replaced by the words' variables, the rest unknown but for
+    lanes that are zero whatever it is made from."""
+    zeros = zero_bits(term)
     parts: list[Term] = []
     low = 0
     while low < term.width:
         width = min(LANE, term.width - low)
         word = words.get(low)
-        parts.append(names[word] if word is not None else var(f"rest{number}_{low}", width))
+        if word is not None:
+            parts.append(names[word])
+        elif all(zeros >> bit & 1 for bit in range(low, low + width)):
+            parts.append(const(0, width))
+        else:
+            parts.append(var(f"rest{number}_{low}", width))
         low += width
     return concat(*reversed(parts))
+
+
+def zero_bits(term: Term, depth: int = 4) -> int:
+    """A mask of bits of a term that are zero for every assignment; perhaps not all that are."""
+    everything = (1 << term.width) - 1
+    if term.value is not None:
+        return everything & ~term.value
+    if not depth:
+        return 0
+    zeros = [zero_bits(arg, depth - 1) for arg in term.args]
+    match term.op:
+        case "zero_extend":
+            inner = term.args[0].width
+            return zeros[0] | everything & ~((1 << inner) - 1)
+        case "bvand":
+            return zeros[0] | zeros[1]
+        case "bvor" | "bvxor":
+            return zeros[0] & zeros[1]
+        case "bvshl" | "bvlshr" if (amount := term.args[1].value) is not None:
+            if amount >= term.width:
+                return everything
+            if term.op == "bvshl":
+                return (zeros[0] << amount | (1 << amount) - 1) & everything
+            return zeros[0] >> amount | everything & ~(everything >> amount)
+        case _:
+            return 0
 
 
 class Abstraction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
-from verify.qemu.machines.model import PROGRAM_COUNTER, AddressSpace, Machine, Place
+from verify.qemu.machines.model import NARROW, PROGRAM_COUNTER, WIDE, AddressSpace, Machine, Place
 
 MACHINES: dict[str, Machine] = {
     found.name: import_module(f"{__name__}.{found.name}").MACHINE
@@ -14,4 +14,4 @@ MACHINES: dict[str, Machine] = {
 }
 """The machines by the harness's name of the architecture."""
 
-__all__ = ["MACHINES", "PROGRAM_COUNTER", "AddressSpace", "Machine", "Place"]
+__all__ = ["MACHINES", "NARROW", "PROGRAM_COUNTER", "WIDE", "AddressSpace", "Machine", "Place"]
