@@ -23,7 +23,7 @@ from verify.options import Options
 from verify.report.console import console_for
 from verify.report.inspection import print_inspection
 from verify.target import Alternative, Target, Variant
-from verify.verdict import AS_BUILT, Caveat, Result, Verdict
+from verify.verdict import AS_BUILT, AS_RUNNING, Caveat, Result, Verdict
 
 import_angr()
 
@@ -286,6 +286,11 @@ def test_linkage_stubs(opcode: bytes, said: str) -> None:
         assert one.verdict is Verdict.UNKNOWN
         assert said.format(stub=stub) + " linkage stub in .plt.sec" in one.reason
         assert "link what it stands for into the image" in one.reason
+
+
+def test_running_code_has_one_variant() -> None:
+    result = prove(dataclasses.replace(TARGET, running=True), OUTPUT)
+    assert verdicts(result) == {AS_RUNNING: {"output": "PROVED", "stack": "PROVED"}}
 
 
 def test_inspect_lists_variants(tmp_path: Path) -> None:

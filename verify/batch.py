@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from verify.image import InputError, images_in, read_input
+from verify.image import InputError, Running, images_of, read_input
 from verify.image.errors import printable
 from verify.locate import find_target
 from verify.resultjson import Failed, Failure, Outcome
@@ -35,14 +35,15 @@ class Listener(Protocol):
         """Something cannot be used; in the harness itself while its exception is handled."""
 
 
-def targets_in(file: str, function: str | None) -> Iterator[Target | InputError]:
-    """The function under proof in each image of a file ("-" is standard input), or why not.
+def targets_in(file: str | Running, function: str | None) -> Iterator[Target | InputError]:
+    """The function under proof in each image of a file ("-" is standard input) or of a process,
+    or why not.
 
     `function` as in `find_target`.
     """
     try:
         content = read_input(file)
-        images = images_in(content.data, content.source, content.name)
+        images = images_of(content)
     except InputError as error:
         yield error
         return
@@ -54,9 +55,12 @@ def targets_in(file: str, function: str | None) -> Iterator[Target | InputError]
 
 
 def prove_files(
-    files: Sequence[str], function: str | None, options: Options, listener: Listener
+    files: Sequence[str | Running],
+    function: str | None,
+    options: Options,
+    listener: Listener,
 ) -> Outcome:
-    """Prove the function of every image in every file.
+    """Prove the function of every image in every file or process.
 
     All files are read before the first proof begins, so that bad input is reported at once. It
     ends neither the other proofs, nor does a failure of the harness.
@@ -78,7 +82,7 @@ def prove_files(
                     else:
                         targets.append(target)
             except Exception as error:  # noqa: BLE001  # reported, and the other files go on
-                fail(Failed.INTERNAL, file, internal_error(error))
+                fail(Failed.INTERNAL, str(file), internal_error(error))
         for number, target in enumerate(targets, 1):
             listener.started(target, number, len(targets))
             parts: list[tuple[Segments, Result]] = []

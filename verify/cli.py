@@ -20,7 +20,7 @@ from typer.exceptions import TyperException
 from verify import __version__
 from verify.arch import ARCHITECTURES
 from verify.batch import internal_error, prove_files, targets_in
-from verify.image import InputError, extract_to, open_images
+from verify.image import InputError, Running, extract_to, open_images
 from verify.image.debian import DEFAULT_SUITE, UnreachableError, fetch
 from verify.options import PROPERTIES, Options
 from verify.output import STANDARD_OUTPUT, write_text
@@ -53,8 +53,14 @@ _FILE = typer.Argument(
     help="An ELF shared object or object, a kernel (vmlinux, Image, EFI zboot, bzImage), a"
     " Debian package that holds one, or - for standard input.",
 )
-File = Annotated[str, _FILE]
-Files = Annotated[list[str], _FILE]
+File = Annotated[str | None, _FILE]
+Files = Annotated[list[str] | None, _FILE]
+IsRunning = Annotated[
+    bool,
+    typer.Option(
+        "--running", help="Take the vDSO of the running kernel, from this process, and no FILE."
+    ),
+]
 Function = Annotated[
     str | None,
     typer.Option(
@@ -98,11 +104,21 @@ def root(
     context.obj.debug = debug
 
 
+def _inputs(files: Sequence[str] | None, running: bool) -> Sequence[str | Running]:
+    """The files, or the running kernel; raises BadParameter for none of them, or both."""
+    if running and files:
+        raise typer.BadParameter(f"give a FILE ({files[0]!r}) or --running, not both")
+    if not running and not files:
+        raise typer.BadParameter("name a FILE, or give --running")
+    return [Running()] if running else files or []
+
+
 @app.command("prove")
 def prove_command(  # noqa: PLR0913  # one for each option
     context: typer.Context,
-    files: Files,
+    files: Files = None,
     *,
+    running: IsRunning = False,
     function: Function = None,
     json: Json = None,
     properties: Annotated[
@@ -161,15 +177,16 @@ def prove_command(  # noqa: PLR0913  # one for each option
     options = Options(chosen, budget, timeout, jobs, replay, certificate)
     debug = context.obj.debug
     display = Display(quiet=quiet, silent=json == STANDARD_OUTPUT, debug=debug)
-    outcome = prove_files(files, function, options, display)
+    outcome = prove_files(_inputs(files, running), function, options, display)
     display.ended(outcome)
     return _write_outcome(json, outcome)
 
 
 @app.command()
 def inspect(
-    files: Files,
+    files: Files = None,
     *,
+    running: IsRunning = False,
     function: Function = None,
     json: Json = None,
 ) -> int:
@@ -178,7 +195,8 @@ def inspect(
     Exit code: 0, or 2 for bad input or usage.
     """
     inspections, failures = [], []
-    for target in (target for file in files for target in targets_in(file, function)):
+    inputs = _inputs(files, running)
+    for target in (target for file in inputs for target in targets_in(file, function)):
         try:
             if isinstance(target, InputError):
                 raise target
@@ -202,12 +220,13 @@ def inspect(
 
 
 @app.command()
-def extract(file: File, *, output: Directory) -> int:
+def extract(file: File = None, *, running: IsRunning = False, output: Directory) -> int:
     """Write the vDSOs in a file to a directory, with a manifest.
 
     Exit code: 0, or 2 for bad input or usage.
     """
-    images = open_images(file)
+    (chosen,) = _inputs([file] if file is not None else [], running)
+    images = open_images(chosen)
     manifest = extract_to(images, output)
     console = console_for(sys.stdout)
     for entry in manifest["images"]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verify.verdict import (
+    AS_RUNNING,
     PatchSummary,
     PropertyResult,
     Residue,
@@ -37,15 +38,16 @@ def combined(target: Target, variants: Sequence[Variant], results: Sequence[Resu
     built = replace(
         first.target, function_sha256=replace(target, function=function).function_sha256
     )
-    if len(results) == 1:
-        return replace(first, target=built, variants=summaries)
     names = [summary.name for summary in summaries]
+    properties = tuple(
+        _property(names, parts)
+        for parts in zip(*(result.properties for result in results), strict=True)
+    )
+    if len(results) == 1:
+        return replace(first, target=built, properties=properties, variants=summaries)
     return Result(
         built,
-        tuple(
-            _property(names, parts)
-            for parts in zip(*(result.properties for result in results), strict=True)
-        ),
+        properties,
         _every(result.stack_writes for result in results),
         _discipline([result.discipline for result in results]),
         _by_register(_every(result.residues for result in results)),
@@ -65,7 +67,7 @@ def variant_summary(
     patched = target.patched(variant)
     function = replace(patched.function, size=size)
     return VariantSummary(
-        variant.name,
+        AS_RUNNING if target.running else variant.name,
         replace(patched, function=function).function_sha256,
         tuple(
             PatchSummary(one.address, one.code.hex(), str(one.condition)) for one in variant.applied

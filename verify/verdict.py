@@ -237,6 +237,8 @@ class LoopSummary:
 
 AS_BUILT = "as in the file"
 """The name of the variant in which nothing is patched."""
+AS_RUNNING = "as it runs"
+"""The name of the variant that is read from memory."""
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,12 @@ USAGE: dict[str, tuple[list[str], str]] = {
     "nothing": ([], "Missing command; see vdso-verify --help"),
     "unknown command": (["proof"], "No such command 'proof'"),
     "unknown option": (["prove", "--fast", "good.so"], "No such option: --fast"),
-    "no file": (["prove"], "Missing argument 'FILE'; see vdso-verify prove --help"),
+    "no file": (["prove"], "name a FILE, or give --running; see vdso-verify"),
+    "no file to extract": (["extract", "-o", "out"], "name a FILE, or give --running; see"),
+    "a file and the running kernel": (
+        ["inspect", "--running", "good.so"],
+        "give a FILE ('good.so') or --running, not both; see vdso-verify",
+    ),
     "unknown property": (
         ["prove", "--property", "speed", "good.so"],
         f"no property 'speed'; properties are {', '.join(PROPERTIES)};",

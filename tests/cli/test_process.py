@@ -146,3 +146,22 @@ def test_a_locale_without_the_characters_of_a_name(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "Traceback" not in done.stdout
     assert done.stdout.startswith("file ")
+
+
+def test_the_running_kernel(tmp_path: Path) -> None:
+    """A verdict where this kernel's vDSO has getrandom, else one line that says that it has not."""
+    output = tmp_path / "result.json"
+    done = call("prove", "--running", "--property", "stack", "--json", str(output))
+    document = json.loads(output.read_text())
+    name = f"[vdso] of the running kernel {os.uname().release}"
+    if document["results"]:
+        (result,) = document["results"]
+        assert result["target"]["source"] == name
+        assert [variant["name"] for variant in result["variants"]] == ["as it runs"]
+        assert done.stdout.startswith(name)
+        assert done.returncode == {"PROVED": 0, "REFUTED": 1, "UNKNOWN": 3}[result["verdict"]]
+    else:
+        (error,) = document["errors"]
+        assert error["source"] == name
+        assert done.stderr == f"vdso-verify: {name}: {error['reason']}\n"
+        assert done.returncode == 2

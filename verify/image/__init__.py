@@ -4,7 +4,8 @@ from verify.image.elf import GETRANDOM_NAMES, Elf, Image, Relocation, Section, S
 from verify.image.elfparse import parse_elf
 from verify.image.errors import InputError
 from verify.image.extract import extract_to
-from verify.image.search import Input, images_in, open_images, read_input
+from verify.image.running import Running
+from verify.image.search import Input, images_in, images_of, open_images, read_input
 
 __all__ = [
     "GETRANDOM_NAMES",
@@ -13,11 +14,13 @@ __all__ = [
     "Input",
     "InputError",
     "Relocation",
+    "Running",
     "Section",
     "Segment",
     "Symbol",
     "extract_to",
     "images_in",
+    "images_of",
     "open_images",
     "parse_elf",
     "read_input",

@@ -4,7 +4,7 @@ import hashlib
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from verify.image import deb, elfheader
@@ -13,6 +13,7 @@ from verify.image.elf import Elf, Image
 from verify.image.elfparse import KINDS, parse_bytes
 from verify.image.errors import FormatError, InputError, reason
 from verify.image.kernel import BOOT_IMAGES, boot_image, packed_kernels
+from verify.image.running import Running
 
 INPUT_LIMIT = 1024 * MIB
 UNPACKED_LIMIT = 512 * MIB
@@ -27,11 +28,15 @@ STANDARD_INPUT = "-"
 
 @dataclass(frozen=True)
 class Input:
-    """The contents of an input: `source` is the file's name for the user, `name` a short one."""
+    """The contents of an input: `source` is the file's name for the user, `name` a short one.
+
+    `running` says that it is the memory of a process.
+    """
 
     source: str
     name: str
     data: bytes
+    running: bool = False
 
     @property
     def sha256(self) -> str:
@@ -193,11 +198,13 @@ def _read(path: Path) -> bytes:
         return file.read(INPUT_LIMIT + 1)
 
 
-def read_input(path: Path | str) -> Input:
-    """Return the contents of the file `path` ("-" is standard input).
+def read_input(path: Path | str | Running) -> Input:
+    """Return the contents of the file `path` ("-" is standard input), or of a process's vDSO.
 
-    Raises `InputError` for a file that cannot be read.
+    Raises `InputError` for what cannot be read.
     """
+    if isinstance(path, Running):
+        return Input(str(path), "vdso", path.read(), running=True)
     path = Path(path)
     source = "standard input" if str(path) == STANDARD_INPUT else str(path)
     try:
@@ -216,10 +223,22 @@ def read_input(path: Path | str) -> Input:
     return Input(source, name or "vdso", data)
 
 
-def open_images(path: Path | str) -> tuple[Image, ...]:
-    """Return the images in the file `path` ("-" is standard input), as `images_in` does.
+def images_of(content: Input) -> tuple[Image, ...]:
+    """Return the images in an input, as `images_in` does."""
+    if not content.running:
+        return images_in(content.data, content.source, content.name)
+    try:
+        images = images_in(content.data, content.source, content.name)
+    except InputError as error:
+        hint = "Linux has getrandom in the vDSO from version 6.11 on"
+        raise InputError(content.source, f"{error.reason}; {hint}") from None
+    # The kernel has already patched these bytes: nothing is to be applied to them again.
+    return tuple(replace(image, running=True) for image in images)
 
-    Raises `InputError` for a file that cannot be read, or that holds nothing usable.
+
+def open_images(path: Path | str | Running) -> tuple[Image, ...]:
+    """Return the images in the file `path` ("-" is standard input) or in a process.
+
+    Raises `InputError` for what cannot be read, or holds nothing usable.
     """
-    file = read_input(path)
-    return images_in(file.data, file.source, file.name)
+    return images_of(read_input(path))

@@ -13,6 +13,7 @@ from verify.image.errors import printable
 from verify.report.counterexample import counterexample_text
 from verify.verdict import (
     AS_BUILT,
+    AS_RUNNING,
     Check,
     PropertyResult,
     Residue,
@@ -128,7 +129,7 @@ def _print_details(console: Console, result: PropertyResult, target: TargetSumma
     )
     shown_below = result.counterexample.what if result.counterexample else ""
     lines = [result.reason] if result.reason not in ("", shown_below) else []
-    if result.variant not in ("", AS_BUILT):
+    if result.variant not in ("", AS_BUILT, AS_RUNNING):
         lines.insert(0, f"when the kernel has patched it: {result.variant}")
     lines += result.findings
     lines += map(_failing, failing[:SHOWN_CHECKS])
