@@ -12,13 +12,13 @@ from signal import SIGILL
 
 from verify import qemu
 from verify.arch import Architecture
-from verify.lift.engine import CodeReader, Engine
+from verify.lift.engine import Block, CodeReader, Engine
 from verify.lift.machine import Unsupported
 from verify.lift.select import engine_for
 from verify.prove.cfg import control_flow
 from verify.qemu.machines import PROGRAM_COUNTER
 from verify.target import Target
-from verify.validate.code import BranchToItself, Code
+from verify.validate.code import START, Code, Misplaced
 from verify.validate.encodings import Encoding, Form, encoding_of
 from verify.validate.expectation import OutsideWindow, difference, expect
 from verify.validate.model import Mismatch, Row, Validation
@@ -53,7 +53,8 @@ class _Entry:
     mismatches: int = 0
     first: Mismatch | None = None
     taken: set[int] = field(default_factory=set)
-    endless: bool = False
+    undefined: dict[str, None] = field(default_factory=dict)
+    misplaced: bool = False
 
 
 @dataclass(frozen=True)
@@ -178,6 +179,7 @@ class _Campaign:
             entry.mismatches,
             entry.first,
             reason,
+            tuple(entry.undefined),
         )
 
     def _entry(self, code: bytes, text: str, wanted: int, *, occurs: bool = True) -> _Entry:
@@ -187,12 +189,29 @@ class _Campaign:
             block = self._code.place(self._engine, code)
             shown = self._engine.disassemble(block.address, len(code))
             entry.text = text or (shown[0][1] if shown else "")
-            entry.reading = read(self._architecture, self._engine, self._registers, block)
+            entry.reading = self._read(block, code, apart=occurs)
         except Unsupported as error:
             entry.reason = error.reason
-            entry.endless = isinstance(error, BranchToItself)
+            entry.misplaced = isinstance(error, Misplaced)
         entry.text = entry.text or code.hex()
         return entry
+
+    def _read(self, block: Block, code: bytes, *, apart: bool) -> Reading:
+        """The reading of a block, or of the same instruction where what it accesses at a fixed
+        distance is not code, if it may be put `apart`."""
+        reading = read(self._engine, self._registers, block)
+        fixed = reading.fixed
+        if fixed is None:
+            return reading
+        if self._code.is_code(*fixed):
+            if not apart:
+                raise Misplaced(block.address, "it accesses code")
+            address, size = fixed
+            distance = address - block.address
+            block = self._code.place_apart(self._engine, code, distance, size)
+            return read(self._engine, self._registers, block)
+        self._code.keep(*fixed)
+        return reading
 
     def _variations(self, found: Iterable[bytes], others: Iterable[Form]) -> list[_Entry]:
         """Instructions of the same and of other forms with other operands, which can be run."""
@@ -200,17 +219,17 @@ class _Campaign:
         seen = set(found)
         share = max(1, self._states // _VARIATION_SHARE)
         entries: list[_Entry] = []
-        known = (form for form in others if form == encoding.form(encoding.code(form)))
+        known = (form for form in others if form.mask == encoding.format_of(form).mask)
         for form in dict.fromkeys((*map(encoding.form, found), *known)):
-            kind = encoding.format(encoding.code(form))
+            kind = encoding.format_of(form)
             left = VARIATIONS
             for _ in range(_DRAWS):
                 word = vary(kind, form, self._rng)
                 code = word.to_bytes(form.size, encoding.order)
-                if left and code not in seen and kind.defined(word):
+                if left and code not in seen and kind.defined(word) and encoding.form(code) == form:
                     seen.add(code)
                     entry = self._entry(code, "", share, occurs=False)
-                    if not entry.endless and self._placeable(entry):
+                    if not entry.misplaced and self._placeable(entry):
                         entries.append(entry)
                         left -= 1
         return entries
@@ -254,14 +273,11 @@ class _Campaign:
 
     def _execute(self, batch: Sequence[_Job]) -> list[qemu.Outcome | str]:
         """The outcomes, or, for the instructions on which QEMU itself fails, how."""
-        address, code = self._code.blob
+        name = self._architecture.name
+        code = self._code.blobs(job.reading.address for job in batch)
         cases = [job.case for job in batch]
         try:
-            return list(
-                qemu.run(
-                    self._architecture.name, [(address, code)], address, cases, timeout=_SECONDS
-                )
-            )
+            return list(qemu.run(name, code, START, cases, timeout=_SECONDS))
         except qemu.QemuError as error:
             parts = [list(jobs) for _, jobs in groupby(batch, key=lambda job: job.entry.code)]
             if len(parts) == 1:
@@ -285,14 +301,15 @@ class _Campaign:
             entry.reason = lacking or f"{self._version} does not execute it (SIGILL)"
             return
         try:
-            order = self._architecture.byte_order
-            expectation = expect(reading, job.state, self._registers, order)
+            expectation = expect(reading, job.state, self._registers)
         except OutsideWindow:
             entry.reason = "its accesses are not at one place"
             return
         entry.states += 1
         entry.taken |= set(expectation.taken)
-        found = difference(reading, job.state, expectation, outcome, self._registers)
+        undefined = tuple(self._encoding.undefined(entry.code, job.state.registers))
+        entry.undefined |= dict.fromkeys(undefined)
+        found = difference(reading, job.state, expectation, outcome, self._registers, undefined)
         if found is not None:
             entry.mismatches += 1
             entry.first = entry.first or found

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from verify.lift.engine import Block, Engine
 from verify.lift.machine import Unsupported
+from verify.qemu import PAGE
 
 START = 0x2000_0000
 """Where the code lies; branches of all formats lead from here to addresses above zero."""
@@ -11,63 +14,108 @@ START = 0x2000_0000
 _STRIDE = 32
 """Twice as many bytes as the longest instruction of any architecture has, and room for a trap."""
 
+_ROOM = 0x0100_0000
+"""What is kept free behind START for instructions that can lie anywhere."""
 
-class BranchToItself(Unsupported):
-    """The instruction branches to its own address, so that executing it has no end."""
+
+class Misplaced(Unsupported):
+    """The instruction can be put nowhere so that executing it ends, and that what it accesses is no
+    code."""
 
 
 class Code:
     """Instructions at addresses of their own, so that whatever follows one of them are traps.
 
     A direct branch may lead to a trap or to where nothing is mapped, and never to another of
-    the instructions: either way QEMU stops at its target.
+    the instructions: either way QEMU stops at its target. An instruction that accesses memory at a
+    fixed distance has pages of its own, so that the access falls into a page without code.
     """
 
     def __init__(self, trap: bytes) -> None:
         self._trap = trap
         self._bytes = bytearray()
+        self._apart: dict[int, bytes] = {}
+        """Pages with one instruction each, by address."""
+        self._data: set[int] = set()
+        """Pages that these access."""
         self._used: set[int] = set()
         self._targets: set[int] = set()
         self._next = START
 
     def read(self, address: int, size: int) -> bytes | None:
         """The bytes at an address, None outside the code."""
-        offset = address - START
-        if not 0 <= offset <= len(self._bytes) - size:
+        page = address // PAGE * PAGE
+        start, code = (page, self._apart[page]) if page in self._apart else (START, self._bytes)
+        offset = address - start
+        if not 0 <= offset <= len(code) - size:
             return None
-        return bytes(self._bytes[offset : offset + size])
+        return bytes(code[offset : offset + size])
 
-    @property
-    def blob(self) -> tuple[int, bytes]:
-        """Address and bytes of all of the code."""
-        return START, bytes(self._bytes)
+    def blobs(self, addresses: Iterable[int]) -> list[tuple[int, bytes]]:
+        """Address and bytes of the code that the instructions at these addresses need."""
+        pages = {address // PAGE * PAGE for address in addresses}
+        apart = [(page, code) for page, code in self._apart.items() if page in pages]
+        return [(START, bytes(self._bytes)), *apart]
 
     def place(self, engine: Engine, instruction: bytes) -> Block:
         """Put an instruction where it can be executed, and lift it; raises Unsupported."""
         while True:
             address = self._next
             self._next += _STRIDE
-            self._bytes += bytes(_STRIDE)
-            self._fill(address - START, _STRIDE)
-            offset = address - START
-            if address in self._targets:
+            self._bytes += self._trap * (_STRIDE // len(self._trap))
+            mine = range(address, address + len(instruction))
+            if self._targets.intersection(mine):
                 continue
-            self._bytes[offset : offset + len(instruction)] = instruction
+            self._put(address, instruction)
             try:
                 block = engine.lift(address, 1)
                 targets = set(engine.targets(block))
-                if address in targets:
-                    raise BranchToItself(address, "it branches to itself")
+                if targets.intersection(mine):
+                    raise Misplaced(address, "it branches to itself")
             except Unsupported:
-                self._fill(offset, len(instruction))
+                self._put(address, self._trap * (len(instruction) // len(self._trap)))
                 raise
             if targets & self._used:
-                self._fill(offset, len(instruction))
+                self._put(address, self._trap * (len(instruction) // len(self._trap)))
                 continue
-            self._used.add(address)
+            self._used.update(mine)
             self._targets |= targets
             return block
 
-    def _fill(self, offset: int, size: int) -> None:
-        """Put traps there."""
-        self._bytes[offset : offset + size] = self._trap * (size // len(self._trap))
+    def _put(self, address: int, code: bytes) -> None:
+        offset = address - START
+        self._bytes[offset : offset + len(code)] = code
+
+    def is_code(self, address: int, size: int) -> bool:
+        """Whether some of these bytes lie where code is, or may come to lie."""
+        return any(
+            START <= page < START + _ROOM or page in self._apart for page in _pages(address, size)
+        )
+
+    def keep(self, address: int, size: int) -> None:
+        """Put no code on the pages of these bytes, which are data."""
+        self._data.update(_pages(address, size))
+
+    def place_apart(self, engine: Engine, instruction: bytes, distance: int, size: int) -> Block:
+        """Put an instruction at the edge of a page of its own, for the sake of an access to `size`
+        bytes at a fixed distance from its address.
+
+        Raises Misplaced where the access would fall onto that page, or onto two.
+        """
+        code = instruction + self._trap
+        offset = 0 if distance < 0 else (PAGE - len(code)) // len(self._trap) * len(self._trap)
+        page = START + _ROOM
+        taken = self._apart.keys() | self._data
+        while page in taken or self.is_code(page + offset + distance, size):
+            page += PAGE
+        accessed = _pages(page + offset + distance, size)
+        if page in accessed or len(accessed) > 1:
+            raise Misplaced(page + offset, "it accesses memory too close to itself")
+        self._apart[page] = self._trap * (offset // len(self._trap)) + code
+        self.keep(page + offset + distance, size)
+        return engine.lift(page + offset, 1)
+
+
+def _pages(address: int, size: int) -> range:
+    """The addresses of the pages of some bytes."""
+    return range(address // PAGE * PAGE, address + size, PAGE)

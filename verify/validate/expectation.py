@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
 
 from verify import qemu
 from verify.qemu.machines import PROGRAM_COUNTER
@@ -12,8 +12,6 @@ from verify.validate.model import Mismatch
 from verify.validate.reading import Path, Reading
 from verify.validate.registers import Registers
 from verify.validate.states import State
-
-ByteOrder = Literal["little", "big"]
 
 
 class OutsideWindow(Exception):
@@ -30,12 +28,12 @@ class Expectation:
     taken: tuple[int, ...]
 
 
-def expect(reading: Reading, state: State, registers: Registers, order: ByteOrder) -> Expectation:
+def expect(reading: Reading, state: State, registers: Registers) -> Expectation:
     """Evaluate a reading on a state; raises OutsideWindow.
 
     Where not exactly one path is taken, registers and memory are those before the instruction.
     """
-    behind = [_follow(path, reading, state, registers, order) for path in reading.paths]
+    behind = [_follow(path, reading, state, registers) for path in reading.paths]
     taken = tuple(number for number, one in enumerate(behind) if one is not None)
     if len(taken) == 1:
         (chosen,) = (one for one in behind if one is not None)
@@ -57,10 +55,11 @@ def _before(state: State) -> bytearray:
 
 
 def _follow(
-    path: Path, reading: Reading, state: State, registers: Registers, order: ByteOrder
+    path: Path, reading: Reading, state: State, registers: Registers
 ) -> tuple[dict[str, int], bytearray] | None:
     """Registers and memory behind a path, None where it is not taken."""
     values = registers.assignment(state.registers, reading.variables)
+    order = registers.byte_order
     memory = _before(state)
     start = state.observed[0] if state.observed else 0
     for touch in path.touches:
@@ -88,8 +87,10 @@ def difference(
     expectation: Expectation,
     outcome: qemu.Outcome,
     registers: Registers,
+    undefined: Iterable[str],
 ) -> Mismatch | None:
-    """The first thing in which QEMU's outcome differs from the expectation."""
+    """The first thing in which QEMU's outcome differs from the expectation, leaving out the
+    registers that are undefined behind the instruction."""
 
     def mismatch(where: str, expected: int, got: int) -> Mismatch:
         memory = () if state.window is None else (state.window,)
@@ -98,7 +99,7 @@ def difference(
     if len(expectation.taken) != 1:
         return mismatch("number of ways through the instruction", 1, len(expectation.taken))
     if expectation.registers != outcome.registers:
-        name = registers.first_difference(expectation.registers, outcome.registers)
+        name = registers.first_difference(expectation.registers, outcome.registers, undefined)
         if name is not None:
             where = "control flow" if name == PROGRAM_COUNTER else name
             return mismatch(where, outcome.registers[name], expectation.registers[name])

@@ -32,7 +32,8 @@ class Row:
 
     `code` are its bytes, `text` its disassembly. `occurs` tells whether it is in a target; the
     others have the same form with other operands. `reason` says why it is not, or not wholly,
-    compared; it is empty where it is.
+    compared; it is empty where it is. `undefined` are the registers that were not compared in
+    states in which the manual leaves them undefined.
     """
 
     code: bytes
@@ -43,6 +44,7 @@ class Row:
     mismatches: int
     first: Mismatch | None
     reason: str
+    undefined: tuple[str, ...] = ()
 
     @property
     def mnemonic(self) -> str:
@@ -51,7 +53,7 @@ class Row:
 
     @property
     def checked(self) -> bool:
-        """Whether every register, byte of memory and branch target was compared."""
+        """Whether every register that is defined, byte of memory and branch target was compared."""
         return not self.reason
 
     @property
@@ -88,6 +90,11 @@ class Group:
     def reason(self) -> str:
         """Why something of the form is not compared; empty where all is."""
         return next((f"{row.text}: {row.reason}" for row in self.rows if row.reason), "")
+
+    @property
+    def undefined(self) -> tuple[str, ...]:
+        """What was not compared, since the manual leaves it undefined."""
+        return tuple(dict.fromkeys(name for row in self.rows for name in row.undefined))
 
     @property
     def passed(self) -> bool:

@@ -1,7 +1,8 @@
 """The harness's reading of one instruction: executed once on variables, evaluated on each state.
 
 The instruction is run by the same engine that proofs use, in a machine in which every register is
-a variable `init_<storage>` and no address belongs to a region, so that every load is a variable.
+a variable (`Registers.initial`) and no address belongs to a region, so that every load is a
+variable.
 """
 
 from __future__ import annotations
@@ -10,16 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from angr import claripy
-
-from verify.arch import Architecture
 from verify.lift.cells import Cells
 from verify.lift.convert import Converter
 from verify.lift.engine import Block, Engine, Successor
 from verify.lift.machine import Machine, Unsupported
 from verify.lift.memory import Place, RegionMemory
 from verify.qemu.machines import PROGRAM_COUNTER
-from verify.terms import Linear, Term, conjunction, extract, variables
+from verify.terms import Linear, Term, conjunction, extract, var, variables
 from verify.validate.registers import INITIAL, Registers
 
 _KINDS = ("jump", "call")
@@ -69,6 +67,14 @@ class Reading:
     inputs: tuple[str, ...]
     """What decides what it does: the initial variables, and the registers that they stand for."""
 
+    @property
+    def fixed(self) -> tuple[int, int] | None:
+        """(address, size) of the first access if no register decides the address, else None."""
+        touches = [touch for path in self.paths for touch in path.touches]
+        if not touches or touches[0].address.value is None:
+            return None
+        return touches[0].address.value, touches[0].size
+
 
 class _Recorder(RegionMemory):
     """Memory in which nothing is known, and which keeps the values stored in their order."""
@@ -94,19 +100,19 @@ class _Recorder(RegionMemory):
         self.stored.append(value)
 
 
-def _machine(architecture: Architecture, engine: Engine, address: int) -> Machine:
+def _machine(registers: Registers, engine: Engine, address: int) -> Machine:
     layout = engine.layout
-    little = architecture.byte_order == "little"
+    little = registers.byte_order == "little"
 
     def initial(offset: int, size: int) -> tuple[int, int, Any]:
         name, start, length = layout.enclosing(offset, size)
-        return start, length, claripy.BVS(f"{INITIAL}{name}", 8 * length, explicit_name=True)
+        return start, length, registers.initial(name, 8 * length)
 
     cells = Cells(layout.little, initial)
     return Machine(cells, _Recorder(little), Converter(), little, address, layout.constants)
 
 
-def read(architecture: Architecture, engine: Engine, registers: Registers, block: Block) -> Reading:
+def read(engine: Engine, registers: Registers, block: Block) -> Reading:
     """Execute a block of one instruction on variables.
 
     Raises Unsupported where the engine has no meaning for it, or where it reads or writes
@@ -115,17 +121,17 @@ def read(architecture: Architecture, engine: Engine, registers: Registers, block
     address = block.address
     if block.instructions != (address,):
         raise Unsupported(address, f"lifted as {len(block.instructions)} instructions")
-    successors = engine.run(block, _machine(architecture, engine, address))
+    successors = engine.run(block, _machine(registers, engine, address))
     paths = tuple(_path(engine, registers, address, successor) for successor in successors)
     used = variables(term for path in paths for term in path.roots)
     loaded = {touch.value for path in paths for touch in path.touches if not touch.write}
     initial = tuple(sorted(used - loaded, key=lambda term: term.name))
-    inputs: dict[str, None] = {}
+    inputs = []
     for variable in initial:
-        names = registers.names(variable)
-        if not names:
+        name = registers.name(variable)
+        if name is None:
             raise Unsupported(address, f"reads {variable.name}, which QEMU does not show")
-        inputs |= dict.fromkeys(names)
+        inputs.append(name)
     return Reading(address, paths, initial, tuple(inputs))
 
 
@@ -147,7 +153,11 @@ def _path(engine: Engine, registers: Registers, address: int, successor: Success
         for name in names:
             register = registers.register(name)
             whole = term(machine.registers.read(*engine.layout.registers[register.storage]))
-            written[name] = extract(whole, *register.bits) if register.bits else whole
+            value = extract(whole, *register.bits) if register.bits else whole
+            if registers.shown(name):
+                written[name] = value
+            elif value is not var(f"{INITIAL}{name}", value.width):
+                raise Unsupported(address, f"writes {name}, which QEMU does not show")
     assert isinstance(machine.memory, _Recorder)
     stored = iter(machine.memory.stored)
     touches = []

@@ -64,6 +64,11 @@ def _details(group: Group) -> list[str]:
                 f" QEMU {first.expected:#x}, the harness {first.got:#x}"
             )
             break
+    if group.undefined:
+        lines.append(
+            f"{', '.join(group.mnemonics)}: not compared where the manual leaves it undefined:"
+            f" {', '.join(group.undefined)}"
+        )
     if group.reason:
         lines.append(f"not done: {group.reason}")
     return lines
@@ -112,6 +117,7 @@ def _row(row: Row) -> dict[str, Any]:
         "mismatches": row.mismatches,
         "checked": row.checked,
         "reason": row.reason,
+        "undefined": list(row.undefined),
         "first": None if row.first is None else _mismatch(row.first),
     }
 

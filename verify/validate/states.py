@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from verify import qemu
 from verify.terms import Term, evaluate, linear, variables
-from verify.validate.reading import Reading
+from verify.validate.reading import Reading, Touch
 from verify.validate.registers import Registers
 
 BACKGROUNDS = 64
@@ -93,8 +93,8 @@ class States:
     def __init__(self, registers: Registers, rng: random.Random) -> None:
         self._registers = registers
         self._rng = rng
-        self._data_pages = [page for page in _DATA_PAGES if page < registers.end_of_addresses]
-        self._targets = [target for target in _TARGETS if target < registers.end_of_addresses]
+        self._data_pages = [page for page in _DATA_PAGES if page < registers.usable[1]]
+        self._targets = [target for target in _TARGETS if target < registers.usable[1]]
         self._backgrounds = [self._background(n) for n in range(BACKGROUNDS)]
 
     def _background(self, number: int) -> dict[str, int]:
@@ -146,21 +146,52 @@ class States:
     def _place(self, state: dict[str, int], reading: Reading) -> tuple[int, bytes] | None:
         """Steer the accesses, and the targets of indirect branches; the window of the accesses."""
         rng = self._rng
+        touches = [touch for path in reading.paths for touch in path.touches]
+        loads = {touch.value: touch for touch in touches if not touch.write}
+        targets: list[tuple[Touch, int]] = []
         for path in reading.paths:
             if path.target.value is None:
                 wanted = rng.choice(self._targets) + 4 * rng.randrange(0x800)
-                if not self._steer(state, path.target, wanted):
+                if path.target in loads:
+                    targets.append((loads[path.target], wanted))
+                elif not self._steer(state, path.target, wanted):
                     raise Unplaceable
-        touches = [touch for path in reading.paths for touch in path.touches]
         if not touches:
             return None
+        start, size = self._window(state, touches[0])
+        for touch in touches:
+            if not start <= self._evaluate(state, touch.address) <= start + size - touch.size:
+                self._steer(state, touch.address, start + rng.randrange(size - touch.size + 1))
+        data = bytearray(rng.randbytes(size))
+        for touch in touches:
+            at = self._evaluate(state, touch.address) - start
+            if not 0 <= at <= size - touch.size:
+                raise Unplaceable
+            for load, wanted in targets:
+                if load is touch:
+                    data[at : at + touch.size] = wanted.to_bytes(
+                        touch.size, self._registers.byte_order
+                    )
+        return start, bytes(data)
+
+    def _window(self, state: dict[str, int], touch: Touch) -> tuple[int, int]:
+        """(address, size) of a window around an access that is steered into a page of data, or that
+        is where it is whatever registers hold; raises Unplaceable."""
+        rng, fixed = self._rng, touch.address.value
+        if fixed is not None:
+            page = fixed // qemu.PAGE * qemu.PAGE
+            lowest, end = self._registers.usable
+            if not lowest <= page < end:
+                raise Unplaceable
+            start = max(page, fixed - WINDOW // 2)
+            return start, min(page + qemu.PAGE, fixed + WINDOW // 2) - start
         place = rng.choice(self._data_pages) + rng.randrange(_MARGIN, qemu.PAGE - _MARGIN)
         if rng.getrandbits(1):
             place &= ~15
-        if not self._steer(state, touches[0].address, place):
-            return None
-        start = place - WINDOW // 2
-        return start, rng.randbytes(WINDOW)
+        # Where registers count several times, the address is a multiple of that.
+        if not any(self._steer(state, touch.address, place + n) for n in range(8)):
+            raise Unplaceable
+        return place - WINDOW // 2, WINDOW
 
     def _steer(self, state: dict[str, int], term: Term, wanted: int) -> bool:
         """Change one input register so that `term` becomes `wanted`; whether that worked.
@@ -191,9 +222,9 @@ class States:
                 if self._steer(state, atom, left):
                     return True
                 continue
-            names = self._registers.names(atom)
-            if len(names) == 1:
-                self._registers.set(state, names[0], left)
+            name = self._registers.name(atom)
+            if name is not None:
+                self._registers.set(state, name, left)
                 return True
         return False
 

@@ -11,7 +11,7 @@ that the architecture's manual shows them in.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -41,6 +41,11 @@ class Form:
 def always(_word: int) -> bool:
     """Every combination of operands is defined."""
     return True
+
+
+def all_defined(_code: bytes, _registers: Mapping[str, int]) -> Iterable[str]:
+    """The manual defines every register behind every instruction."""
+    return ()
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,11 @@ class Format:
         )
 
 
+def whole(word: int, size: int) -> Format:
+    """The format of this one word, which has no operands."""
+    return Format("whole word", word, word, (), size=size)
+
+
 @dataclass(frozen=True)
 class Encoding:
     """An architecture's instructions: their formats, the first that matches counts.
@@ -86,13 +96,15 @@ class Encoding:
     an instruction that stops with a signal, the program counter at its own address; it is as long
     as addresses of instructions are aligned. `settable` gives, by the names of `verify.qemu`, the
     bits that states may set of those registers that do not take every value, or that then change
-    how other instructions behave.
+    how other instructions behave. `undefined` gives the registers, as the ABI names them, that the
+    manual leaves undefined behind an instruction, given its bytes and QEMU's registers before it.
     """
 
     formats: tuple[Format, ...]
     order: Literal["little", "big"]
     trap: bytes
     settable: dict[str, int]
+    undefined: Callable[[bytes, Mapping[str, int]], Iterable[str]] = all_defined
 
     def word(self, code: bytes) -> int:
         """The number that an instruction's bytes make."""
@@ -101,10 +113,21 @@ class Encoding:
     def format(self, code: bytes) -> Format:
         """The format of an instruction."""
         word, size = self.word(code), len(code)
-        for known in self.formats:
-            if known.matches(word, size):
-                return known
-        return Format("whole word", word, word, (), size=size)
+        found = (known for known in self.formats if known.matches(word, size))
+        return next(found, whole(word, size))
+
+    def format_of(self, form: Form) -> Format:
+        """The format of the instructions of a form.
+
+        That of the one whose operands are all zero need not be it: where zero is no operand, the
+        bits can be another instruction.
+        """
+        found = (
+            known
+            for known in self.formats
+            if known.mask == form.mask and known.matches(form.opcode, form.size)
+        )
+        return next(found, whole(form.opcode, form.size))
 
     def form(self, code: bytes) -> Form:
         """The form of an instruction."""
