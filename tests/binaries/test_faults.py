@@ -76,7 +76,7 @@ def test_every_property_has_faults_of_its_own(arch: str) -> None:
     alone = Counter(fault.refuted_by[0] for fault in mine if len(fault.refuted_by) == 1)
     assert set(alone) == set(PROPERTIES)
     assert len(mine) >= 12
-    assert {fault.base for fault in mine} == {"looped", "unrolled"}
+    assert {fault.base for fault in mine} >= {"looped", "unrolled"}
 
 
 def test_faults_that_are_named_here_exist() -> None:
