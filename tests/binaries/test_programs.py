@@ -96,8 +96,8 @@ class TestProgram:
         values = (BUFFER, size, 0, STATE, state_size)
         registers = dict(zip(arguments, values, strict=True)) | {architecture.stack_pointer: STACK}
         popped = architecture.popped_at_return
-        returned = qemu.MACHINES[architecture.name].space.returned
-        returned_to = returned.to_bytes(8, "little")[:popped]
+        back = qemu.MACHINES[architecture.name].space.returned
+        returned_to = back.to_bytes(8, "little")[:popped]
         case = qemu.Case(
             registers=registers,
             memory=((STATE + 96, key), (STACK - 4096, bytes(8192)), (STACK, returned_to)),
