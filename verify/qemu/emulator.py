@@ -59,7 +59,7 @@ class _Emulator:
 
 
 @cache
-def _newest(name: str, directories: str) -> _Emulator | None:
+def newest(name: str, directories: str) -> _Emulator | None:
     """The newest emulator of that name, or with -static behind it, in the directories."""
     found = []
     for directory in directories.split(os.pathsep):
@@ -77,7 +77,7 @@ def _newest(name: str, directories: str) -> _Emulator | None:
 
 def _emulator(machine: Machine) -> _Emulator | None:
     directories = os.pathsep.join((os.environ.get("PATH", os.defpath), BESIDE_PYTHON))
-    return _newest(machine.emulator, directories)
+    return newest(machine.emulator, directories)
 
 
 def available(arch: str) -> str | None:
