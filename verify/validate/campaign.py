@@ -12,7 +12,7 @@ from signal import SIGILL
 
 from verify import qemu
 from verify.arch import Architecture
-from verify.lift.engine import Block, CodeReader, Engine
+from verify.lift.engine import CodeReader, Engine
 from verify.lift.machine import Unsupported
 from verify.lift.select import engine_for
 from verify.prove.cfg import control_flow
@@ -185,33 +185,36 @@ class _Campaign:
     def _entry(self, code: bytes, text: str, wanted: int, *, occurs: bool = True) -> _Entry:
         """Read an instruction; without a text, with that of the lifter."""
         entry = _Entry(code, text, occurs, wanted)
-        try:
-            block = self._code.place(self._engine, code)
-            shown = self._engine.disassemble(block.address, len(code))
+
+        def read_at(address: int) -> Reading:
+            shown = self._engine.disassemble(address, len(code))
             entry.text = text or (shown[0][1] if shown else "")
-            entry.reading = self._read(block, code, apart=occurs)
+            return read(self._engine, self._registers, self._engine.lift(address, 1))
+
+        try:
+            entry.reading = self._placed(code, read_at, apart=occurs)
         except Unsupported as error:
             entry.reason = error.reason
             entry.misplaced = isinstance(error, Misplaced)
         entry.text = entry.text or code.hex()
         return entry
 
-    def _read(self, block: Block, code: bytes, *, apart: bool) -> Reading:
-        """The reading of a block, or of the same instruction where what it accesses at a fixed
-        distance is not code, if it may be put `apart`."""
-        reading = read(self._engine, self._registers, block)
-        fixed = reading.fixed
-        if fixed is None:
+    def _placed(self, code: bytes, read_at: Callable[[int], Reading], *, apart: bool) -> Reading:
+        """The reading of an instruction where it can be executed.
+
+        One that accesses code, at a fixed distance from itself, is put elsewhere if it may be put
+        `apart`.
+        """
+        reading = self._code.place(code, read_at)
+        if reading.fixed is None:
             return reading
-        if self._code.is_code(*fixed):
-            if not apart:
-                raise Misplaced(block.address, "it accesses code")
-            address, size = fixed
-            distance = address - block.address
-            block = self._code.place_apart(self._engine, code, distance, size)
-            return read(self._engine, self._registers, block)
-        self._code.keep(*fixed)
-        return reading
+        address, size = reading.fixed
+        if not self._code.is_code(address, size):
+            self._code.keep(address, size)
+            return reading
+        if not apart:
+            raise Misplaced(reading.address, "it accesses code")
+        return self._code.place_apart(code, read_at, address - reading.address, size)
 
     def _variations(self, found: Iterable[bytes], others: Iterable[Form]) -> list[_Entry]:
         """Instructions of the same and of other forms with other operands, which can be run."""

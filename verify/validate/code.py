@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from verify.lift.engine import Block, Engine
 from verify.lift.machine import Unsupported
 from verify.qemu import PAGE
+from verify.validate.reading import Reading
 
 START = 0x2000_0000
 """Where the code lies; branches of all formats lead from here to addresses above zero."""
@@ -57,8 +57,12 @@ class Code:
         apart = [(page, code) for page, code in self._apart.items() if page in pages]
         return [(START, bytes(self._bytes)), *apart]
 
-    def place(self, engine: Engine, instruction: bytes) -> Block:
-        """Put an instruction where it can be executed, and lift it; raises Unsupported."""
+    def place(self, instruction: bytes, read_at: Callable[[int], Reading]) -> Reading:
+        """Put an instruction where it can be executed, and read it at that address.
+
+        Raises Misplaced where it branches to or into itself, and what `read_at` raises.
+        """
+        traps = self._trap * (len(instruction) // len(self._trap))
         while True:
             address = self._next
             self._next += _STRIDE
@@ -68,19 +72,19 @@ class Code:
                 continue
             self._put(address, instruction)
             try:
-                block = engine.lift(address, 1)
-                targets = set(engine.targets(block))
+                reading = read_at(address)
+                targets = {path.target.value for path in reading.paths}
                 if targets.intersection(mine):
                     raise Misplaced(address, "it branches to itself")
             except Unsupported:
-                self._put(address, self._trap * (len(instruction) // len(self._trap)))
+                self._put(address, traps)
                 raise
             if targets & self._used:
-                self._put(address, self._trap * (len(instruction) // len(self._trap)))
+                self._put(address, traps)
                 continue
             self._used.update(mine)
-            self._targets |= targets
-            return block
+            self._targets.update(target for target in targets if target is not None)
+            return reading
 
     def _put(self, address: int, code: bytes) -> None:
         offset = address - START
@@ -96,9 +100,11 @@ class Code:
         """Put no code on the pages of these bytes, which are data."""
         self._data.update(_pages(address, size))
 
-    def place_apart(self, engine: Engine, instruction: bytes, distance: int, size: int) -> Block:
+    def place_apart(
+        self, instruction: bytes, read_at: Callable[[int], Reading], distance: int, size: int
+    ) -> Reading:
         """Put an instruction at the edge of a page of its own, for the sake of an access to `size`
-        bytes at a fixed distance from its address.
+        bytes at a fixed distance from its address, and read it there.
 
         Raises Misplaced where the access would fall onto that page, or onto two.
         """
@@ -113,7 +119,7 @@ class Code:
             raise Misplaced(page + offset, "it accesses memory too close to itself")
         self._apart[page] = self._trap * (offset // len(self._trap)) + code
         self.keep(page + offset + distance, size)
-        return engine.lift(page + offset, 1)
+        return read_at(page + offset)
 
 
 def _pages(address: int, size: int) -> range:
