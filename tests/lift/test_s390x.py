@@ -5,10 +5,14 @@ Condition codes: z/Architecture Principles of Operation, chapter 7.
 
 from __future__ import annotations
 
+import ctypes
 import random
 from collections.abc import Callable
+from pathlib import Path
 
+import archinfo
 import pytest
+import pyvex
 
 from verify.arch import by_name
 from verify.lift.angr_import import import_angr
@@ -183,6 +187,29 @@ def rotated_by_lanes(a: int, b: int, _c: int) -> int:
     return vector([(x << n % 32 | x >> 32 - n % 32) & 2**32 - 1 for x, n in pairs], 32)
 
 
+def shifted(
+    width: int, amount: int | None, shift: Callable[[int, int], int]
+) -> Callable[[int, int, int], int]:
+    """Each lane of the first vector shifted by the amount, or by the same lane of the second."""
+
+    def compute(a: int, b: int, _c: int) -> int:
+        amounts = lanes(b, width) if amount is None else [amount] * (128 // width)
+        pairs = zip(lanes(a, width), amounts, strict=True)
+        return vector([shift(x, n % width) & (1 << width) - 1 for x, n in pairs], width)
+
+    return compute
+
+
+def packed(width: int) -> Callable[[int, int, int], int]:
+    """The less significant halves of the lanes of both vectors."""
+
+    def compute(a: int, b: int, _c: int) -> int:
+        half = width // 2
+        return vector([x & (1 << half) - 1 for x in (*lanes(a, width), *lanes(b, width))], half)
+
+    return compute
+
+
 def permuted(a: int, b: int, c: int) -> int:
     source = [*lanes(a, 8), *lanes(b, 8)]
     return vector([source[n % 32] for n in lanes(c, 8)], 8)
@@ -219,6 +246,13 @@ VECTORS: dict[str, tuple[str, Callable[[int, int, int], int]]] = {
     "verllf 12": ("e731000c2033", rotated(32, 12)),
     "verllf 39": ("e73100272033", rotated(32, 39)),
     "verllg 40": ("e73100283033", rotated(64, 40)),
+    "veslf 33": ("e73100212030", shifted(32, 33, lambda x, n: x << n)),
+    "vesrlg 5": ("e73100053038", shifted(64, 5, lambda x, n: x >> n)),
+    "vesrah 17": ("e7310011103a", shifted(16, 17, lambda x, n: signed(x, 16) >> n)),
+    "veslvb": ("e73120000070", shifted(8, None, lambda x, n: x << n)),
+    "vesrlvf": ("e73120002078", shifted(32, None, lambda x, n: x >> n)),
+    "vesravg": ("e7312000307a", shifted(64, None, lambda x, n: signed(x, 64) >> n)),
+    "vpkf": ("e73120002094", packed(32)),
     "verllvf": ("e73120002073", rotated_by_lanes),
     "vperm": ("e7312000308c", permuted),
     "vlvgg 0": (NUMBER + "e73100003022", replaced(0)),
@@ -268,6 +302,25 @@ def test_lane_of_a_vector(number: int) -> None:
     value = 0x0011_2233_4455_6677_8899_AABB_CCDD_EEFF
     term = register("r2")
     assert evaluate([term], given([term], v1=value))[term] == lanes(value, 64)[number]
+
+
+FACILITIES = "s390_host_hwcaps"
+"""VEX's variable for the facilities of an s390x host, which it consults to lift."""
+ALL_FACILITIES = 0xFFFC0
+MODEL = 0x5
+"""A model of the processor and no facility."""
+
+
+@pytest.mark.parametrize("facilities_of_host", [0, MODEL, ALL_FACILITIES])
+def test_lifting_does_not_depend_on_the_host(facilities_of_host: int) -> None:
+    """For a guest of s390x, all facilities are assumed, whatever the host has."""
+    native = ctypes.CDLL(str(Path(pyvex.__file__).parent / "lib" / "libpyvex.so"))
+    variable = ctypes.c_uint.in_dll(native, FACILITIES)
+    variable.value = facilities_of_host
+    vaf = bytes.fromhex("e731200020f3")
+    lifted = pyvex.lift(vaf, CODE, archinfo.ArchS390X(archinfo.Endness.BE), opt_level=0)
+    assert variable.value == ALL_FACILITIES
+    assert "Add32x4" in str(lifted)
 
 
 def test_other_ways_to_set_the_condition_code_are_not_executed() -> None:
