@@ -21,6 +21,6 @@ def too_old(binary: object) -> str:
         path = binary.removeprefix("binaries/").removesuffix(".so").removesuffix(".stripped")
         binary = _FAULTS.get(path, path)
     program = binary.program if isinstance(binary, Fault) else binary
-    if program not in EXTENDED:
+    if not isinstance(program, str) or program not in EXTENDED:
         return ""
-    return qemu.lacking(str(program).split("/", maxsplit=1)[0])
+    return qemu.lacking(program.split("/", maxsplit=1)[0])
