@@ -96,10 +96,11 @@ def function_range(data: bytes) -> tuple[int, int] | None:
     table = ELFFile(io.BytesIO(data)).get_section_by_name(".symtab")
     if not isinstance(table, SymbolTableSection):
         return None
-    symbols = table.get_symbol_by_name(FUNCTION)
-    if not symbols:
-        return None
-    return symbols[0]["st_value"], symbols[0]["st_size"]
+    # Where functions have descriptors, the name with a dot is that of the code.
+    for name in (f".{FUNCTION}", FUNCTION):
+        if symbols := table.get_symbol_by_name(name):
+            return symbols[0]["st_value"], symbols[0]["st_size"]
+    return None
 
 
 def manifest(wanted: Iterable[Product], files: Mapping[str, bytes]) -> str:

@@ -60,8 +60,8 @@ class Build:
     `target` is the toolchain's name of the architecture, `flags` are added for every shared
     object, `runner` for the runner (None where there is none). `programs` maps the name of each
     program to the description of its style. `sources` and `runner_sources` are the architectures
-    under whose names the sources of the programs and of the runner are kept. `e_flags` is written
-    into the header of every shared object; None leaves it as it is linked.
+    under whose names the sources of the programs, with their `headers`, and of the runner are kept.
+    `e_flags` is written into the header of every shared object; None leaves it as it is linked.
     """
 
     architecture: str
@@ -72,6 +72,7 @@ class Build:
     sources: str = ""
     runner_sources: str = ""
     e_flags: int | None = None
+    headers: tuple[str, ...] = ()
 
     @property
     def directory(self) -> str:
@@ -84,6 +85,8 @@ def load_builds(binaries: Path) -> dict[str, Build]:
     found = {}
     for path in sorted(binaries.glob(f"*/{BUILD}")):
         entry = tomllib.loads(path.read_text())
+        sources = entry.get("sources", path.parent.name)
+        headers = (binaries / sources).glob("*.h")
         found[path.parent.name] = Build(
             path.parent.name,
             entry["target"],
@@ -93,6 +96,7 @@ def load_builds(binaries: Path) -> dict[str, Build]:
             entry.get("sources", ""),
             entry.get("runner_sources", ""),
             entry.get("e_flags"),
+            tuple(f"binaries/{sources}/{header.name}" for header in sorted(headers)),
         )
     return found
 
@@ -138,7 +142,7 @@ def shared_object(
         path=path,
         build=build,
         sources=sources,
-        inputs=(*sources, LINKER_SCRIPT),
+        inputs=(*sources, *build.headers, LINKER_SCRIPT),
         flags=(*SHARED_FLAGS, *build.flags, *(STRIP_FLAGS if strip else ())),
         description=build.programs[name],
         unstripped=f"binaries/{build.architecture}/{name}.so" if strip else path,

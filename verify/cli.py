@@ -18,7 +18,7 @@ import typer
 from typer.exceptions import TyperException
 
 from verify import __version__
-from verify.arch import ARCHITECTURES
+from verify.arch import DEBIAN
 from verify.batch import internal_error, prove_files, targets_in
 from verify.image import InputError, Running, extract_to, open_images
 from verify.image.debian import DEFAULT_SUITE, UnreachableError, fetch
@@ -245,7 +245,7 @@ def fetch_debian(
             "--arch",
             metavar="ARCH",
             help="Debian's name of an architecture; can be repeated. Default:"
-            f" {', '.join(known.debian for known in ARCHITECTURES)}.",
+            f" {', '.join(DEBIAN)}.",
         ),
     ] = None,
     suite: Annotated[str, typer.Option(metavar="SUITE", help="Debian's suite.")] = DEFAULT_SUITE,
@@ -256,7 +256,7 @@ def fetch_debian(
     Needs apt; the mirror is that of the system's apt configuration. Exit code: 0; 2 for bad input
     or usage; 3 where the mirror cannot be reached.
     """
-    architectures = arch or [known.debian for known in ARCHITECTURES]
+    architectures = arch or list(DEBIAN)
     try:
         with download_bar(sys.stderr) as progress:
             fetched = fetch(architectures, suite, output, progress)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verify.alternatives import Unreadable, alternatives_in
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from verify.arch import Architecture
     from verify.image import Image, Symbol
+    from verify.image.elf import Descriptor
     from verify.lift.machine import Machine
 
 SYMBOL = "__arch_chacha20_blocks_nostack"
@@ -59,11 +61,10 @@ class _Locator:
         found = self._automatically() if function is None else self._by_hand(function)
         self._check_readable(found)
         if not found.size:
-            found = Function(
-                found.name,
-                found.address,
-                self._size_of_flow(found.address),
-                f"{found.located}; its end is that of its control flow",
+            found = replace(
+                found,
+                size=self._size_of_flow(found.address),
+                located=f"{found.located}; its end is that of its control flow",
             )
         target = self._target(found)
         self._check_range(target)
@@ -129,10 +130,18 @@ class _Locator:
                 known = {s.name for s in self._image.elf.symbols if s.is_function}
                 raise self._error(f"no function {text!r}; functions are {_list(sorted(known))}")
             return _from_symbol(self._only(text, symbols))
-        symbols = [s for s in self._image.elf.symbols if s.is_function and s.address == address]
-        symbol = max(symbols, key=lambda s: s.size, default=None)
+        elf = self._image.elf
+        named = f"named by hand: {address:#x}"
+        descriptor = next((one for one in elf.descriptors if one.address == address), None)
+        if descriptor is not None:
+            named += f", the descriptor of {descriptor.code:#x}"
+            address = descriptor.code
+        symbols = [s for s in elf.symbols if s.is_function and s.address == address]
+        symbol = max(symbols, key=lambda s: (s.size, s.descriptor is not None), default=None)
         name, size = (symbol.name, symbol.size) if symbol else (f"{address:#x}", 0)
-        return Function(name, address, size, f"named by hand: {address:#x}")
+        if descriptor is None and symbol is not None:
+            descriptor = symbol.descriptor
+        return Function(name, address, size, named, _toc(descriptor))
 
     def _named(self, name: str) -> list[Symbol]:
         """The symbols of that name in the text, one per address."""
@@ -191,6 +200,7 @@ class _Locator:
             candidate.size,
             f"reached from {getrandom.name} by the call at {candidate.call:#x} and builds"
             " ChaCha20's constants",
+            _toc(getrandom.descriptor),
         )
 
     def _size_of_flow(self, address: int) -> int:
@@ -234,7 +244,14 @@ class _Locator:
 
 
 def _from_symbol(symbol: Symbol) -> Function:
-    return Function(symbol.name, symbol.address, symbol.size, f"symbol {symbol.name}")
+    located = f"symbol {symbol.name}"
+    if symbol.descriptor is not None:
+        located += f", whose descriptor is at {symbol.descriptor.address:#x}"
+    return Function(symbol.name, symbol.address, symbol.size, located, _toc(symbol.descriptor))
+
+
+def _toc(descriptor: Descriptor | None) -> int | None:
+    return None if descriptor is None else descriptor.toc
 
 
 def _address(text: str) -> int | None:

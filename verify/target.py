@@ -30,12 +30,19 @@ class CodeSegment:
 
 @dataclass(frozen=True)
 class Function:
-    """The function under proof. `located` says how it was found, in words."""
+    """The function under proof. `located` says how it was found, in words; `toc` is the address in
+    the image that its caller puts into the architecture's register for it, None if not known."""
 
     name: str
     address: int
     size: int
     located: str
+    toc: int | None = None
+
+    def moved(self, by: int) -> Function:
+        """The same in an image mapped `by` bytes further up."""
+        toc = None if self.toc is None else self.toc + by
+        return replace(self, address=self.address + by, toc=toc)
 
 
 @dataclass(frozen=True)
@@ -125,7 +132,7 @@ class Target:
         return replace(
             self,
             segments=tuple(replace(part, address=part.address + by) for part in self.segments),
-            function=replace(self.function, address=self.function.address + by),
+            function=self.function.moved(by),
             alternatives=tuple(replace(one, address=one.address + by) for one in self.alternatives),
             relocations=tuple(replace(one, address=one.address + by) for one in self.relocations),
             stubs=tuple(replace(one, address=one.address + by) for one in self.stubs),

@@ -35,6 +35,8 @@ PROGRAMS = [
 ENTRIES = {
     "arm64": ("__kernel_getrandom", "x0", ("x0", "x1", "x2", "x3", "x4")),
     "loongarch64": ("__vdso_getrandom", "a0", ("a0", "a1", "a2", "a3", "a4")),
+    "powerpc64": ("__kernel_getrandom", "r3", ("r3", "r4", "r5", "r6", "r7")),
+    "powerpc64elfv2": ("__kernel_getrandom", "r3", ("r3", "r4", "r5", "r6", "r7")),
     "powerpc64le": ("__kernel_getrandom", "r3", ("r3", "r4", "r5", "r6", "r7")),
     "riscv64": ("__vdso_getrandom", "a0", ("a0", "a1", "a2", "a3", "a4")),
     "s390x": ("__kernel_getrandom", "r2", ("r2", "r3", "r4", "r5", "r6")),
@@ -106,7 +108,7 @@ class TestProgram:
         entry = CODE + image.elf.getrandom.address
         (outcome,) = qemu.run(architecture.name, code, entry, [case], timeout=10)
         assert outcome.signal is None
-        assert outcome.registers[result] == returned % 2**64
+        assert outcome.registers[result] == returned % 2**architecture.bits
         assert outcome.registers[architecture.stack_pointer] == STACK + popped
         words = struct.unpack(f"{qemu.MACHINES[architecture.name].order}8I", key)
         stream = chacha20.stream(words, 0, max(0, returned) // 64)

@@ -84,7 +84,7 @@ def test_every_binary(path: str, place: tuple[int, int]) -> None:
     by_symbol = ".stripped" not in path
     assert function.name == (SYMBOL if by_symbol else f"{place[0]:#x}")
     how = (
-        f"symbol {SYMBOL}"
+        rf"symbol {SYMBOL}(, whose descriptor is at 0x[0-9a-f]+)?"
         if by_symbol
         else r"reached from __.* by the call at 0x3[0-9a-f]{2} and .*"
     )
@@ -225,6 +225,24 @@ BY_HAND = {
     (STRIPPED["loongarch64"], "0x360"): ("0x360", 0x360, 868),
     (STRIPPED["powerpc64le"], "0x360"): ("0x360", 0x360, 4284),
 }
+
+
+@pytest.mark.parametrize("asked", [None, SYMBOL, "descriptor", "code"])
+def test_descriptor(asked: str | None) -> None:
+    """A function of PowerPC's ELFv1 is found by its name, its descriptor and its code."""
+    image = image_of("binaries/powerpc64/looped.so")
+    (symbol,) = (one for one in image.elf.symbols if one.name == SYMBOL)
+    descriptor = symbol.descriptor
+    assert descriptor is not None
+    places = {"descriptor": f"{descriptor.address:#x}", "code": f"{descriptor.code:#x}"}
+    function = find(image, places.get(asked or "", asked)).function
+    assert (function.name, function.address, function.size) == (SYMBOL, symbol.address, symbol.size)
+    assert function.toc == descriptor.toc == 0x8000
+    assert (f"{descriptor.address:#x}" in function.located) is (asked != "code")
+    stripped = find(
+        image_of("binaries/powerpc64/looped.stripped.so"), None if asked is None else "0x310"
+    )
+    assert (stripped.function.address, stripped.function.toc) == (symbol.address, 0x8000)
 
 
 @pytest.mark.parametrize(("asked", "found"), BY_HAND.items())

@@ -25,6 +25,9 @@ ARCHITECTURES: tuple[Architecture, ...] = (
     X86_64,
 )
 
+DEBIAN = tuple(dict.fromkeys(known.debian for known in ARCHITECTURES if known.debian))
+"""Debian's names of those whose kernels it has."""
+
 
 def find_architecture(machine: str, bits: int, byte_order: str, flags: int) -> Architecture | None:
     """The architecture of an ELF file: e_machine by name, word width in bits, byte order,
@@ -46,6 +49,7 @@ def by_name(name: str) -> Architecture:
 
 __all__ = [
     "ARCHITECTURES",
+    "DEBIAN",
     "ON_STACK",
     "Architecture",
     "Lifter",

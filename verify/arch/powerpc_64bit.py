@@ -54,5 +54,6 @@ def powerpc_64bit(
         patching=feature_fixups(64, byte_order),
         instruction_set="powerpc",
         has_flags=lambda flags: flags & _VERSION in versions,
+        toc="r2",
         other_reading=pcode(f"PowerPC:{order}:64:default", byte_order),
     )

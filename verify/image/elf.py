@@ -37,14 +37,28 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Descriptor:
+    """A function descriptor of PowerPC's ELFv1: where it is, the address of the code, and the TOC
+    base that the function's caller puts into r2, None where the file does not tell."""
+
+    address: int
+    code: int
+    toc: int | None
+
+
+@dataclass(frozen=True)
 class Symbol:
-    """A symbol defined in some section; `exported` when the dynamic symbol table has it."""
+    """A symbol defined in some section; `exported` when the dynamic symbol table has it.
+
+    `address` is that of the code for a function with a descriptor.
+    """
 
     name: str
     address: int
     size: int
     is_function: bool
     exported: bool
+    descriptor: Descriptor | None = None
 
 
 @dataclass(frozen=True)
@@ -64,8 +78,9 @@ class Elf:
     `flags` is `e_flags`. A shared object has one segment per PT_LOAD header, at its virtual
     address. A relocatable object has one per allocated section with contents, each laid out at an
     address of its own, and its symbols and relocations carry those addresses. `build_id` is in
-    hexadecimal, or "". `segments` and `sections` are sorted by address, `symbols` by address and
-    name. `unloaded` are the names of the other sections, of which nothing else is known.
+    hexadecimal, or "". `segments`, `sections` and function `descriptors` are sorted by address,
+    `symbols` by address and name. `unloaded` are the names of the other sections, of which nothing
+    else is known.
     """
 
     machine: str
@@ -79,6 +94,7 @@ class Elf:
     relocations: tuple[Relocation, ...]
     build_id: str
     unloaded: tuple[str, ...] = ()
+    descriptors: tuple[Descriptor, ...] = ()
 
     def read(self, address: int, size: int) -> bytes:
         """Return the `size` bytes at `address`; `LookupError` unless one segment has them all."""

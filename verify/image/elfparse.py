@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from verify.image import elfsymbols
+from verify.image import elfdescriptors, elfsymbols
 from verify.image.compression import MIB
 from verify.image.elf import Elf, Kind, Section, Segment
 from verify.image.elfheader import check_extents, program_headers, read_header, section_headers
@@ -44,6 +44,7 @@ def parse_bytes(data: bytes) -> Elf:
     segments = _laid_out(sections) if kind == "relocatable" else _loaded(sections, programs)
     if not any(s.executable for s in segments):
         raise FormatError("ELF file without executable code")
+    described = elfdescriptors.descriptors(sections)
     in_memory = (
         Section(s.name, s.address, s.size, s.executable) for s in sections.headers if s.in_memory
     )
@@ -55,9 +56,10 @@ def parse_bytes(data: bytes) -> Elf:
         flags=header.fields.e_flags,
         segments=segments,
         sections=tuple(sorted(in_memory, key=lambda s: s.address)),
-        symbols=elfsymbols.symbols(sections),
+        symbols=elfsymbols.symbols(sections, described),
         relocations=elfsymbols.relocations(sections, segments),
         build_id=elfsymbols.build_id(sections),
+        descriptors=tuple(one for _, one in sorted(described.items())),
         unloaded=tuple(s.name for s in sections.headers if s.size and not s.in_memory),
     )
 

@@ -1,9 +1,10 @@
 """Symbols, relocations and the build id of an ELF file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
-from verify.image.elf import Relocation, Segment, Symbol
+from verify.image.elf import Descriptor, Relocation, Segment, Symbol
 from verify.image.elfheader import parse
 from verify.image.elfsections import SectionHeader, Sections, string
 from verify.image.errors import FormatError
@@ -25,20 +26,40 @@ def _table(sections: Sections, section: SectionHeader) -> Iterator[tuple[str, An
         yield string(sections.data, strings.fields, entry.st_name), entry
 
 
-def symbols(sections: Sections) -> tuple[Symbol, ...]:
-    """Return the symbols defined in a section, from both symbol tables, each once."""
+def symbols(
+    sections: Sections, descriptors: Mapping[int, Descriptor] = MappingProxyType({})
+) -> tuple[Symbol, ...]:
+    """Return the symbols defined in a section, from both symbol tables, each once.
+
+    A function's symbol at one of the descriptors is at the code that this describes.
+    """
     found: dict[tuple[str, int, int, bool], bool] = {}
     for section in sections.headers:
         if section.type in SYMBOL_TABLES:
             for name, entry in _table(sections, section):
-                key = _defined(sections, name, entry)
+                key = _defined(sections, name, entry, descriptors)
                 if key is not None:
                     found[key] = found.get(key, False) or section.type == "SHT_DYNSYM"
-    defined = (Symbol(*key, exported=exported) for key, exported in found.items())
+    defined = (_symbol(*key, exported, descriptors) for key, exported in found.items())
     return tuple(sorted(defined, key=lambda s: (s.address, s.name, s.size)))
 
 
-def _defined(sections: Sections, name: str, entry: Any) -> tuple[str, int, int, bool] | None:
+def _symbol(
+    name: str,
+    address: int,
+    size: int,
+    is_function: bool,
+    exported: bool,
+    descriptors: Mapping[int, Descriptor],
+) -> Symbol:
+    descriptor = descriptors.get(address) if is_function else None
+    code = descriptor.code if descriptor is not None else address
+    return Symbol(name, code, size, is_function, exported, descriptor)
+
+
+def _defined(
+    sections: Sections, name: str, entry: Any, descriptors: Mapping[int, Descriptor]
+) -> tuple[str, int, int, bool] | None:
     """Return name, address, size and whether it is a function; None for an undefined symbol."""
     index = entry.st_shndx  # a string when it is special: undefined, absolute, common
     if not name or not isinstance(index, int) or entry.st_info.type in OTHER_SYMBOLS:
@@ -48,9 +69,18 @@ def _defined(sections: Sections, name: str, entry: Any) -> tuple[str, int, int, 
     section = sections.headers[index]
     is_function = entry.st_info.type == "STT_FUNC"
     address = entry.st_value + (section.address if sections.kind == "relocatable" else 0)
-    if is_function and not 0 <= address - section.address <= section.size - entry.st_size:
+    place = address
+    if is_function and address in descriptors:
+        # The size is that of the code.
+        place = descriptors[address].code
+        section = next(s for s in sections.headers if s.in_memory and _holds(s, place))
+    if is_function and not 0 <= place - section.address <= section.size - entry.st_size:
         raise FormatError(f"damaged ELF file (function {name!r} exceeds its section)")
     return name, address, entry.st_size, is_function
+
+
+def _holds(section: SectionHeader, address: int) -> bool:
+    return section.address <= address < section.address + section.size
 
 
 def relocations(sections: Sections, segments: tuple[Segment, ...]) -> tuple[Relocation, ...]:

@@ -144,6 +144,10 @@ def entry_machine(target: Target, engine: Engine, variables: Variables) -> Machi
     for register, name in values.items():
         offset, _ = layout.registers[architecture.register(register).storage]
         machine.registers.write(offset, converter.leaf(variables.address(name)))
+    if target.function.toc is not None:
+        offset, _ = layout.registers[architecture.register(architecture.toc).storage]
+        base = const(target.function.toc, architecture.bits)
+        machine.registers.write(offset, converter.leaf(base))
     return machine
 
 

@@ -177,6 +177,8 @@ def _initial_registers(target: Target, inputs: Inputs, placement: Placement) -> 
     if architecture.return_address != ON_STACK:
         returned = qemu.machine_of(architecture.name).space.returned
         given[architecture.return_address] = returned
+    if target.function.toc is not None:
+        given[architecture.toc] = target.function.toc + load_offset(target)
     for name in inputs.registers:
         if name in given:
             raise ValueError(f"{name} has its value from the contract, it cannot be given another")
