@@ -35,22 +35,6 @@ if TYPE_CHECKING:
     from verify.prove.segments import Segment, Segments
     from verify.terms import Term
 
-TRUSTED = {
-    "lifting": "Each segment does what the model says: angr's lifter and interpreter, and this "
-    "project's register file, memory and corrections read the instructions as the manual defines "
-    "them. `vdso-verify check --reproduce FILE` makes the model again.",
-    "entry": "At entry the arguments, the stack pointer and the return address are where the ABI "
-    "says, and key and counter hold k0..k7 and count as the machine's 32-bit words.",
-    "abi": "Which registers are preserved, reserved and scratch, and which part of the stack is "
-    "the function's own (verify/arch).",
-    "position-independent": "Addresses of code and constants move with the image: the prover lifts "
-    "the image at two addresses and compares.",
-    "variants": "The variants are all that the kernel makes of the function when it boots: its "
-    "tables of alternatives are read as verify/image reads them.",
-    "specification": "specs/chacha20.py and specs/contract.py say what is meant.",
-    "checker": "verify/evidence/check*.py, Python, and that three solvers are not wrong together.",
-}
-"""What no obligation states: name to what is believed."""
 _BEGINS = {"entry": "entry", "loop": "head"}
 _ENDS = {"loop": "head", "exit": "exit", "never": "never"}
 
@@ -138,7 +122,7 @@ def certificate(segments: Segments, result: Result, variant: Mapping[str, Any]) 
         "variant": variant,
         "verdicts": verdicts,
         "caveats": [one.value for one in result.caveats if one is not Caveat.SOLVER_TRUSTED],
-        "trusted": TRUSTED,
+        "trusted": check.TRUSTED,
         "tools": result.tools,
         "specification": check.specification(),
         "abi": abi,

@@ -35,6 +35,7 @@ Segment = Mapping[str, Any]
 Access = Mapping[str, Any]
 _OF_ENTRY = re.compile(r"init_\w+|stack\[-?\d+:-?\d+\]")
 """What registers and the stack hold at entry."""
+_BASES = {"dst": "dst", "key": "key", "counter": "counter", "stack": "sp"}
 _POINTERS = ("dst", "key", "counter", "nblocks", "sp", "ra", "index")
 
 
@@ -61,7 +62,7 @@ class Obligation:
     def question(self) -> str:
         """The SMT-LIB script that a solver answers."""
         negated = () if self.answer == "sat" else (apply("not", self.formula),)
-        return script((*self.given, *negated), self.answer)
+        return script((*self.given, *negated))
 
     @property
     def file(self) -> str:
@@ -193,6 +194,13 @@ class Model:
     def ending(self, end: str) -> Iterator[tuple[int, Segment]]:
         """The segments that end at a cut point, numbered."""
         yield from enumerate(segment for segment in self.segments if segment["end"] == end)
+
+    def place(self, segment: Segment, access: Access) -> Node:
+        """The address that an access names: a region, for dst from the block at hand, an offset."""
+        region = access["region"]
+        base = number(0, self.bits) if region == "code" else self.pointer(_BASES[region])
+        start = self.block_at(segment) if region == "dst" else number(0, self.bits)
+        return apply("bvadd", base, plus(start, access["offset"]))
 
     def done(self, segment: Segment) -> Node:
         """The number of blocks finished where a segment begins."""

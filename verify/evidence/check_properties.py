@@ -69,18 +69,9 @@ def output(model: Model) -> Iterator[Obligation]:
     lemmas: dict[Node, Obligation] = {}
     for segment in model.segments:
         name, finished = segment["name"], model.finishes(segment)
-        writes = accesses(segment, "write", "dst")
-        placed = [*writes, *accesses(segment, "read", "key")]
-        if any(access["offset"] < 0 for access in writes):
+        if any(access["offset"] < 0 for access in accesses(segment, "write", "dst")):
             raise RefusedError(f"{name}: writes in front of the block at hand")
         _key_in_time(model, segment)
-        yield model.claim(
-            f"output/place/{name}",
-            f"{name}: dst is written, and the key read, at the offsets named",
-            segment,
-            (same(model.nodes[a["address"]], _place(model, segment, a)) for a in placed),
-            (access["instruction"] for access in placed),
-        )
         if segment["end"] == "exit":
             yield model.claim(
                 f"output/all-blocks/{name}",
@@ -103,12 +94,6 @@ def output(model: Model) -> Iterator[Obligation]:
             lemmas[lemma.formula] = replace(old, instances=old.instances + 1, instructions=used)
     for position, lemma in enumerate(lemmas.values()):
         yield replace(lemma, id=f"output/word{position}")
-
-
-def _place(model: Model, segment: Segment, access: Access) -> Node:
-    """The address that an access names: its region, for dst from the block at hand, and offset."""
-    start = model.block_at(segment) if access["region"] == "dst" else number(0, model.bits)
-    return apply("bvadd", model.pointer(access["region"]), plus(start, access["offset"]))
 
 
 def _key_in_time(model: Model, segment: Segment) -> None:

@@ -222,13 +222,12 @@ def definitions(roots: Iterable[Node]) -> tuple[list[str], dict[Node, str]]:
     return lines, names
 
 
-def script(assertions: Sequence[Node], answer: str) -> str:
-    """A complete SMT-LIB 2.6 script: can all of the formulas hold? `answer` is what is claimed."""
+def script(assertions: Sequence[Node]) -> str:
+    """A complete SMT-LIB 2.6 script: can all of the formulas hold?"""
     lines, names = definitions(assertions)
     return "\n".join(
         [
             "(set-logic QF_BV)",
-            f"(set-info :status {answer})",
             *lines,
             *(f"(assert {names[node]})" for node in assertions),
             "(check-sat)",
