@@ -43,6 +43,7 @@ FLAGS = {"powerpc64": 1, "powerpc64elfv2": 2, "powerpc64le": 2}
 
 LENGTHS: dict[str, list[tuple[str, int]]] = {
     "arm64": [("00000000", 4), ("c0035fd6", 4)],
+    "arm64be": [("00000000", 4), ("c0035fd6", 4)],
     "loongarch64": [("00000000", 4)],
     "powerpc": [("60000000", 4)],
     "powerpc64": [("60000000", 4)],

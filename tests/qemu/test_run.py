@@ -29,6 +29,11 @@ def words(*values: int) -> bytes:
     return b"".join(value.to_bytes(4, "little") for value in values)
 
 
+def arm64(*values: int) -> dict[str, bytes]:
+    """The same instructions, which are little-endian, for either byte order of data."""
+    return dict.fromkeys(("arm64", "arm64be"), words(*values))
+
+
 def powerpc(*values: int) -> dict[str, bytes]:
     """The same instructions for each of its architectures."""
     return {
@@ -42,7 +47,7 @@ def powerpc(*values: int) -> dict[str, bytes]:
 # I; Arm Architecture Reference Manual for A-profile; Intel 64 and IA-32 Architectures Software
 # Developer's Manual, volume 2.
 RETURN = {
-    "arm64": words(0xD65F03C0),
+    **arm64(0xD65F03C0),
     "loongarch64": words(0x4C000020),
     **powerpc(0x4E800020),
     "riscv64": words(0x00008067),
@@ -51,7 +56,7 @@ RETURN = {
     "x86_64": bytes.fromhex("ff2500000000") + WIDE.returned.to_bytes(8, "little") + bytes(2),
 }
 BRANCH_TO_SELF = {
-    "arm64": words(0x14000000),
+    **arm64(0x14000000),
     "loongarch64": words(0x50000000),
     **powerpc(0x48000000),
     "riscv64": words(0x0000006F),
@@ -59,7 +64,7 @@ BRANCH_TO_SELF = {
     "x86_64": bytes.fromhex("ebfe"),
 }
 TRAP = {
-    "arm64": words(0xD4200000),
+    **arm64(0xD4200000),
     "loongarch64": words(0x002A0000),
     **powerpc(0x7FE00008),
     "riscv64": words(0x00100073),
@@ -145,17 +150,23 @@ ADDIC = powerpc(0x30630001)
 INSTRUCTIONS = [
     # adds w0, w1, w2: the upper half is cleared
     ("arm64", 0x2B020020, {"x1": 2**64 - 1, "x2": 1}, {"x0": 0, "nzcv": 0x60000000}),
+    ("arm64be", 0x2B020020, {"x1": 2**64 - 1, "x2": 1}, {"x0": 0, "nzcv": 0x60000000}),
     # add v1.4s, v2.4s, v3.4s
     ("arm64", 0x4EA38441, {"v2": 1 << 96 | 0xFFFFFFFF, "v3": 2 << 96 | 1}, {"v1": 3 << 96}),
+    ("arm64be", 0x4EA38441, {"v2": 1 << 96 | 0xFFFFFFFF, "v3": 2 << 96 | 1}, {"v1": 3 << 96}),
     # mov v8.d[1], x0; mov x0, v8.d[0]
     ("arm64", 0x4E181C08, {"x0": 7, "d8": 5}, {"v8.high": 7, "d8": 5}),
     ("arm64", 0x4E083D00, {"v8.high": 7, "d8": 5}, {"x0": 5}),
+    ("arm64be", 0x4E181C08, {"x0": 7, "d8": 5}, {"v8.high": 7, "d8": 5}),
+    ("arm64be", 0x4E083D00, {"v8.high": 7, "d8": 5}, {"x0": 5}),
     # sqadd b0, b1, b2: saturates, which FPSR.QC shows
     ("arm64", 0x5E220C20, {"v1": 0x7F, "v2": 1}, {"v0": 0x7F, "fpsr": 1 << 27}),
     # mrs x0, fpcr; mrs x1, tpidr_el0; msr nzcv, x2
     ("arm64", 0xD53B4400, {"fpcr": 3 << 22}, {"x0": 3 << 22}),
     ("arm64", 0xD53BD041, {"tpidr_el0": 99}, {"x1": 99}),
     ("arm64", 0xD51B4202, {"x2": 0xA0000000}, {"nzcv": 0xA0000000}),
+    ("arm64be", 0xD53B4400, {"fpcr": 3 << 22}, {"x0": 3 << 22}),
+    ("arm64be", 0xD51B4202, {"x2": 0xA0000000}, {"nzcv": 0xA0000000}),
     # rotri.w a0, a0, 12: the result is sign-extended
     ("loongarch64", 0x004CB084, {"a0": 0x12345FFF}, {"a0": 0xFFFFFFFFFFF12345}),
     # add.d a2, a0, a1
@@ -227,7 +238,7 @@ class TestSignals:
     )
     def test_store_to_what_is_not_data(self, arch: str, address: int, name: str) -> None:
         store, first, floating = {
-            "arm64": (words(0xB9000001), "x0", "v2"),
+            **{name: (code, "x0", "v2") for name, code in arm64(0xB9000001).items()},
             "loongarch64": (words(0x29800085), "a0", "fa2"),
             **{name: (code, "r3", "f2") for name, code in powerpc(0x90830000).items()},
             "riscv64": (words(0x00B52023), "a0", "fa2"),
@@ -300,7 +311,7 @@ class TestErrors:
 
     def test_code_that_ends_the_runner(self, arch: str) -> None:
         exit_with_7 = {
-            "arm64": words(0xD2800BC8, 0xD28000E0, 0xD4000001),
+            **arm64(0xD2800BC8, 0xD28000E0, 0xD4000001),
             "loongarch64": words(0x0281780B, 0x02801C04, 0x002B0000),
             **powerpc(0x380000EA, 0x38600007, 0x44000002),
             "riscv64": words(0x05E00893, 0x00700513, 0x00000073),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from verify.arch.arm64 import ARM64
+from verify.arch.arm64be import ARM64BE
 from verify.arch.loongarch64 import LOONGARCH64
 from verify.arch.model import ON_STACK, Architecture, Lifter, Reading, Register, Saved
 from verify.arch.powerpc import POWERPC
@@ -15,6 +16,7 @@ from verify.arch.x86_64 import X86_64
 
 ARCHITECTURES: tuple[Architecture, ...] = (
     ARM64,
+    ARM64BE,
     LOONGARCH64,
     POWERPC,
     POWERPC64,

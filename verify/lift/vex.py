@@ -24,13 +24,14 @@ from verify.lift.flags import Flags
 from verify.lift.machine import Machine, Unsupported
 from verify.lift.semantics import (
     Encoded,
+    elements_for,
     encoded_for,
     flags_for,
     helpers_for,
     operations_for,
     registers_for,
 )
-from verify.lift.semantics.vex import OPERATIONS
+from verify.lift.semantics.vex import OPERATIONS, concat, lanes
 
 _MAX_INSTRUCTIONS = 99
 _WORD_BYTES = 4
@@ -38,7 +39,7 @@ _FLOW = {"Ijk_Boring": "jump", "Ijk_Ret": "jump", "Ijk_Call": "call"}
 
 
 def _archinfo(architecture: Architecture) -> archinfo.Arch:
-    little = architecture.byte_order == "little"
+    little = architecture.instruction_order == "little"
     endness = archinfo.Endness.LE if little else archinfo.Endness.BE
     return getattr(archinfo, architecture.lifter.language)(endness)
 
@@ -71,6 +72,8 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         # The option under which angr reads operations when a state has none.
         self.state = SimpleNamespace(arch=self._guest, options=frozenset({SUPPORT_FLOATING_POINT}))
         self._successors: list[Successor] = []
+        mixed = architecture.byte_order != architecture.instruction_order
+        self._elements = elements_for(architecture.instruction_set) if mixed else None
         self._added = encoded_for(architecture.instruction_set)
         self._helpers = helpers_for(architecture.instruction_set)
         self._operations = {**OPERATIONS, **operations_for(architecture.instruction_set)}
@@ -114,11 +117,15 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
 
     def _addition(self, data: bytes) -> _Added | None:
         """The meaning that we give to the instruction at the start of the data, if we do."""
-        word = int.from_bytes(data[:_WORD_BYTES], "little" if self.layout.little else "big")
+        word = self._word(data)
         for one in self._added:
             if len(data) >= _WORD_BYTES and word & one.mask == one.value:
                 return _Added(word, one)
         return None
+
+    def _word(self, data: bytes) -> int:
+        """The number that the bytes at an instruction of 32 bits make."""
+        return int.from_bytes(data[:_WORD_BYTES], "little" if self.layout.little else "big")
 
     def run(self, block: Block, machine: Machine) -> list[Successor]:
         """Execute a block, see Engine.run."""
@@ -206,10 +213,32 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
 
     def _perform_vex_expr_Load(self, addr: Any, ty: str, endness: str, **kwargs: Any) -> Any:
         size = pyvex.get_type_size(ty) // 8
-        return _typed(self._machine.load(addr, size, endness == "Iend_LE"), ty)
+        if self._elements is None:
+            value = self._machine.load(addr, size, endness == "Iend_LE")
+        else:
+            value = self._exchanged(self._machine.load(addr, size, self._machine.little))
+        return _typed(value, ty)
 
     def _perform_vex_stmt_Store(self, addr: Any, data: Any, endness: str, **kwargs: Any) -> None:
-        self._machine.store(addr, data.raw_to_bv(), endness == "Iend_LE")
+        value = data.raw_to_bv()
+        if self._elements is None:
+            self._machine.store(addr, value, endness == "Iend_LE")
+        else:
+            self._machine.store(addr, self._exchanged(value), self._machine.little)
+
+    def _exchanged(self, value: Any) -> Any:
+        """The elements of an access in the opposite order.
+
+        VEX believes data to have the byte order of instructions. In the other one each element has
+        its bytes in that order, but the first element still lies at the lowest address.
+        """
+        address, size = self._machine.instruction, value.size() // 8
+        word = self._word(self._code(address, _WORD_BYTES) or b"")
+        assert self._elements is not None
+        element = self._elements(word, size)
+        if element is None:
+            raise Unsupported(address, f"{size} bytes in a byte order that is not known")
+        return concat(lanes(value, 8 * element)[::-1])
 
     def _perform_vex_expr_Op(self, op: str, args: Any) -> Any:
         if _FLOATING.match(op):

@@ -33,6 +33,11 @@ class Semantics:
     report: str
 
 
+Elements = Callable[[int, int], int | None]
+"""An instruction of 32 bits and the size of one of its accesses in bytes, to the size of the
+elements that have a byte order each; None where it is not known."""
+
+
 def no_operands(_word: int) -> str:
     """The operands of an instruction that has none."""
     return ""
@@ -82,6 +87,15 @@ def operations_for(instruction_set: str) -> Mapping[str, Callable[..., Any]]:
     """VEX operations that have their own meaning, or are in need of one, in one instruction set."""
     table: Mapping[str, Callable[..., Any]] = _of(instruction_set, "OPERATIONS", {})
     return table
+
+
+def elements_for(instruction_set: str) -> Elements:
+    """How the accesses of an instruction set are made of elements; none is known by default.
+
+    Matters where data have another byte order than instructions.
+    """
+    known: Elements = _of(instruction_set, "element_bytes", lambda _word, _size: None)
+    return known
 
 
 def registers_for(instruction_set: str) -> Mapping[str, tuple[int, int]]:

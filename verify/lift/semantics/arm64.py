@@ -1,4 +1,4 @@
-"""What is particular to AArch64 under VEX: its flags.
+"""What is particular to AArch64 under VEX: its flags, and data that are big-endian.
 
 VEX's `libvex_guest_arm64.h` describes the thunk; the flags lie as in NZCV, the conditions are
 numbered as in the encodings (Arm Architecture Reference Manual for A-profile, "NZCV, Condition
@@ -68,3 +68,42 @@ HELPERS: Mapping[str, Callable[..., Any]] = {
     "arm64g_calculate_condition": _condition,
     **{f"arm64g_calculate_flag_{name}": partial(_flag, name) for name in _BITS},
 }
+
+
+def _bits(word: int, low: int, width: int = 1) -> int:
+    return word >> low & (1 << width) - 1
+
+
+def element_bytes(word: int, size: int) -> int | None:
+    """The size in bytes of the elements of an access of `size` bytes; None where it is not known.
+
+    Arm Architecture Reference Manual for A-profile, "Endianness in SIMD operations": the loads and
+    stores of structures access one element of a vector after the other, all others a register as a
+    whole. The groups of instructions are those of "A64 Instruction Set Encoding", "Loads and
+    Stores".
+    """
+    if _bits(word, 25, 7) & 0x5F == 0x06:
+        return _structure_element(word)
+    return size if size == _transferred(word) else None
+
+
+def _structure_element(word: int) -> int:
+    """The size in bytes of an element of "Advanced SIMD load/store multiple/single structures"."""
+    size, scale = _bits(word, 10, 2), _bits(word, 14, 2)
+    if not _bits(word, 24) or scale == 3:  # multiple structures, or one that is replicated
+        return 1 << size
+    return 8 if scale == 2 and _bits(word, 10) else 1 << scale
+
+
+def _transferred(word: int) -> int | None:
+    """How many bytes go to or from a register, None where that is not known."""
+    opcode, vector, group = _bits(word, 30, 2), _bits(word, 26), _bits(word, 27, 3)
+    kind = _bits(word, 24, 2)
+    if group == 0b101 and kind < 2:  # "Load/store register pair"
+        return 4 << opcode if vector else 8 if opcode == 2 else 4
+    if group == 0b011 and kind == 0:  # "Load register (literal)"
+        return 4 << opcode if vector else 8 if opcode == 1 else 4
+    offset = not _bits(word, 21) or _bits(word, 10, 2) == 2
+    if group == 0b111 and (kind == 1 or (kind == 0 and offset)):  # "Load/store register (...)"
+        return 16 if vector and not opcode and _bits(word, 23) else 1 << opcode
+    return None
