@@ -10,10 +10,10 @@ from tests.lift.programs import run
 from tests.validate.readings import stock
 from verify import qemu
 from verify.arch import by_name
-from verify.lift.machine import Unsupported
+from verify.lift.machine import UNDEFINED, Unsupported
 from verify.lift.select import engine_for
 from verify.lift.semantics import loongarch64
-from verify.terms import const
+from verify.terms import const, variables
 from verify.validate.campaign import Lifter, validate_all
 from verify.validate.encodings import Form, encoding_of
 from verify.validate.model import Validation
@@ -22,8 +22,8 @@ ARCH = "loongarch64"
 STATES = 32
 LETTERS = "bhwd"
 
-# LoongArch Reference Manual, Volume 2, table of the encodings: opcodes of instructions that exist
-# for each width of lanes, one 0x8000 behind the other, ...
+# Opcodes as LLVM's assembler has them (ziglang 0.17.1), of instructions that exist for each width
+# of lanes, one 0x8000 behind the other, ...
 CONSECUTIVE = {
     "vseq": 0x70000000,
     "vsle": 0x70020000,
@@ -178,10 +178,21 @@ def test_a_lane_number_on_which_processors_differ_is_refused(shuffle: int) -> No
         run(ARCH, [*numbers, shuffle])
 
 
-def test_the_low_half_is_the_floating_point_register() -> None:
-    # vldi $vr3, 0x1802 (each byte 2); movgr2fr.d $fa3, $zero
-    _, registers = run(ARCH, [vldi(3, 0x1802), 0x0114A803])
+def test_a_floating_point_register_is_half_of_a_vector() -> None:
+    """The other half is then undefined, and nothing says that it is cleared."""
+    # vinsgr2vr.d $vr3, $a4, 1; movgr2fr.d $fa3, $zero
+    _, registers = run(ARCH, [0x72EBF503, 0x0114A803])
     assert registers["fa3"] is const(0, 64)
+    before, undefined = sorted(variables([registers["vr3.high"]]), key=lambda term: term.name)
+    assert before.name == "init_a4"
+    assert undefined.name.startswith(UNDEFINED)
+
+
+def test_a_vector_instruction_defines_both_halves() -> None:
+    # movgr2fr.d $fa3, $a4; vldi $vr3, 0x1002 (each word 2)
+    _, registers = run(ARCH, [0x0114A903, vldi(3, 0x1002)])
+    assert registers["fa3"] is const(0x0000000200000002, 64)
+    assert registers["vr3.high"] is const(0x0000000200000002, 64)
 
 
 @pytest.mark.parametrize("lasx", [0x740B0C41, 0x76A08441, 0x2C800081])

@@ -13,6 +13,9 @@ from verify.lift.convert import Converter
 from verify.lift.memory import Access, RegionMemory
 from verify.terms import Term, linear
 
+UNDEFINED = "undefined@"
+"""Prefix of the variables for what an instruction leaves undefined."""
+
 
 class Unsupported(Exception):
     """Something the engine cannot execute faithfully: the target becomes UNKNOWN.
@@ -133,9 +136,16 @@ class Machine:
             RegisterWrite(self.instruction, len(self.steps) - 1, offset, term)
         )
 
+    def undefined(self, size: int) -> Any:
+        """A value of `size` bytes that the manual leaves undefined: any, and no secret."""
+        return self._variable(UNDEFINED, size)
+
     def _unknown(self, size: int) -> Any:
+        return self._variable("load@", size)
+
+    def _variable(self, kind: str, size: int) -> Any:
         self._fresh += 1
-        name = f"load@{self.instruction:#x}#{self._fresh}"
+        name = f"{kind}{self.instruction:#x}#{self._fresh}"
         return claripy.BVS(name, 8 * size, explicit_name=True)
 
     def _access(self, kind: Literal["read", "write"], address: Any) -> Access:

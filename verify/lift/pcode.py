@@ -21,7 +21,7 @@ from pypcode import OpCode
 from verify.arch import Architecture, Saved
 from verify.lift.engine import Block, CodeReader, Layout, Successor, only_true
 from verify.lift.machine import Machine, Unsupported
-from verify.lift.semantics import Semantics, semantics_for
+from verify.lift.semantics import Semantics, semantics_for, undefined_above
 
 _MAX_INSTRUCTIONS = 90
 """SLEIGH is given all of a block's bytes at once; angr cuts a longer block at byte 400."""
@@ -73,6 +73,10 @@ class PcodeEngine(PcodeEmulatorMixin):  # type: ignore[misc]
         hard_wired = {r.storage for r in architecture.with_saved(Saved.CONSTANT)}
         self.layout = Layout(names, self._little, frozenset(names[name][0] for name in hard_wired))
         self._replacements: Mapping[str, Semantics] = semantics_for(architecture.instruction_set)
+        self._undefined_above = [
+            (start, start + size)
+            for start, size in map(names.__getitem__, undefined_above(architecture.instruction_set))
+        ]
         self._machine: Machine
         self._temporaries: dict[int, Any] = {}
 
@@ -253,11 +257,22 @@ class PcodeEngine(PcodeEmulatorMixin):  # type: ignore[misc]
         space = varnode.space.name
         if space == "register":
             self._machine.put(varnode.offset, value)
+            self._undefine_above(varnode.offset + varnode.size)
         elif space == "unique":
             self._temporaries[varnode.offset] = value
         else:
             address = claripy.BVV(varnode.offset, self._architecture.bits)
             self._machine.store(address, value, self._little)
+
+    def _undefine_above(self, offset: int) -> None:
+        """What a narrower write leaves undefined of a register, from this offset on.
+
+        It may still be, or depend on, what was there, for it must not pass for cleared.
+        """
+        behind = next((end for start, end in self._undefined_above if start < offset < end), offset)
+        if size := behind - offset:
+            value = self._machine.get(offset, size) ^ self._machine.undefined(size)
+            self._machine.put(offset, value)
 
     def _execute_load(self) -> None:
         op = self._current_op

@@ -8,6 +8,7 @@ A value is clean if it does not depend on a secret: not even a few bits of it.
 from __future__ import annotations
 
 from verify.arch import Register, Saved
+from verify.lift.machine import UNDEFINED
 from verify.lift.memory import STACK, Access
 from verify.properties.abi import entry_value
 from verify.properties.model import Property, Stated, distinct, unknown_memory
@@ -180,6 +181,8 @@ def _origin(name: str) -> str:
         return "an earlier pass"
     if name.startswith("init_"):
         return f"{name.removeprefix('init_').replace('_', '.')} at entry"
+    if name.startswith(UNDEFINED):
+        return "what the manual leaves undefined"
     return _ORIGIN.get(name, name)
 
 

@@ -8,19 +8,19 @@ variable.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from verify.lift.cells import Cells
 from verify.lift.convert import Converter
-from verify.lift.engine import Block, Engine, Successor
-from verify.lift.machine import Machine, Unsupported
+from verify.lift.engine import FAULT, Block, Engine, Successor
+from verify.lift.machine import UNDEFINED, Machine, Unsupported
 from verify.lift.memory import Place, RegionMemory
 from verify.qemu.machines import PROGRAM_COUNTER
-from verify.terms import Linear, Term, conjunction, extract, var, variables
+from verify.terms import Linear, Term, conjunction, const, extract, substitute, var, variables
 from verify.validate.registers import INITIAL, Registers
 
-_KINDS = ("jump", "call")
+_KINDS = ("jump", "call", FAULT)
 
 
 @dataclass(frozen=True)
@@ -168,4 +168,14 @@ def _path(engine: Engine, registers: Registers, address: int, successor: Success
             (value,) = variables((access.value,))
         touches.append(Touch(access.kind == "write", access.address, access.size, value))
     guard = conjunction(term(guard) for guard in machine.guards)
-    return Path(guard, written, tuple(touches), term(successor.target))
+    faults = successor.kind == FAULT
+    return _settled(Path(guard, written, tuple(touches), term(successor.target), faults))
+
+
+def _settled(path: Path) -> Path:
+    """The path with zero for whatever the manual leaves undefined."""
+    free = {v: const(0, v.width) for v in variables(path.roots) if v.name.startswith(UNDEFINED)}
+    if not free:
+        return path
+    values = substitute(path.registers.values(), free)
+    return replace(path, registers=dict(zip(path.registers, values, strict=True)))

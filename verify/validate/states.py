@@ -229,6 +229,9 @@ class States:
         return False
 
     def _evaluate(self, state: Mapping[str, int], term: Term) -> int:
-        """The value of a term over the initial registers."""
-        values = self._registers.assignment(state, variables((term,)))
+        """The value of a term over the initial registers; raises Unplaceable for any other."""
+        free = variables((term,))
+        if any(self._registers.name(variable) is None for variable in free):
+            raise Unplaceable
+        values = self._registers.assignment(state, free)
         return evaluate((term,), values)[term]

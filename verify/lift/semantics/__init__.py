@@ -62,6 +62,12 @@ def semantics_for(instruction_set: str) -> Mapping[str, Semantics]:
     return table
 
 
+def undefined_above(instruction_set: str) -> tuple[str, ...]:
+    """SLEIGH's registers of which a narrower write leaves the more significant bytes undefined."""
+    names: tuple[str, ...] = _of(instruction_set, "UNDEFINED_ABOVE", ())
+    return names
+
+
 def encoded_for(instruction_set: str) -> tuple[Encoded, ...]:
     """The additions for one instruction set whose lifter knows no mnemonic for them."""
     table: tuple[Encoded, ...] = _of(instruction_set, "ENCODED", ())

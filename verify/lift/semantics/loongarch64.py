@@ -16,7 +16,11 @@ _LSX = {**lsx_arithmetic.MEANINGS, **lsx_lanes.MEANINGS, **lsx_memory.MEANINGS}
 SEMANTICS = {
     **loongarch64_scalar.SEMANTICS,
     **{
-        mnemonic: Semantics(mnemonic, run, f"LoongArch Vol. 2, {mnemonic}", "")
+        mnemonic: Semantics(mnemonic, run, f"Unofficial LoongArch Intrinsics Guide, {mnemonic}", "")
         for mnemonic, run in _LSX.items()
     },
 }
+
+UNDEFINED_ABOVE = tuple(f"v{n}" for n in range(32))
+"""An instruction that writes a floating-point register leaves the other half of the vector register
+undefined."""

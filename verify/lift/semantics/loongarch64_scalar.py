@@ -3,8 +3,11 @@
 Manual: "LoongArch Reference Manual, Volume 1: Basic Architecture", version 1.10. The faults are
 in the public report NationalSecurityAgency/ghidra#9434: rotates shift arithmetically instead of
 logically, 64-bit shifts by a constant mask the amount to 5 bits, bit fields are inserted and
-halfwords reversed wrongly. Beyond it, `bytepick` takes the bytes from the wrong ends, and the
-multiplications read a temporary that they never set.
+halfwords reversed wrongly. Beyond it, `bytepick` takes the bytes from the wrong ends, the
+multiplications read a temporary that they never set, divisions by zero give what the manual does
+not promise, `movcf2gr` spreads the flag over the register, conditional stores return their address,
+and moves of a single-precision number or flag to a floating-point register also set what the manual
+leaves undefined above it.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import Any
 from angr import claripy
 
 from verify.lift.engine import Layout
-from verify.lift.machine import Machine
+from verify.lift.machine import Machine, Unsupported
 from verify.lift.semantics import Meaning, Semantics
 
 _REPORT = "NationalSecurityAgency/ghidra#9434"
@@ -124,6 +127,55 @@ def _multiply(width: int, *, signed: bool, high: bool) -> Meaning:
     return run
 
 
+def _divide(width: int, *, signed: bool, remainder: bool) -> Meaning:
+    """The quotient, rounded towards zero, or the remainder of `width` bits, sign-extended.
+
+    Undefined are the result where the divisor is zero, and that of words where a register holds
+    more than a sign-extended word. The least number divided by -1 is itself.
+    """
+
+    def run(machine: Machine, layout: Layout, word: int) -> None:
+        whole = [read_register(machine, layout, word >> at & 31) for at in (5, 10)]
+        machine.slow(whole)
+        dividend, divisor = (value[width - 1 : 0] for value in whole)
+        negative = [signed and value[width - 1] == 1 for value in (dividend, divisor)]
+        magnitudes = [
+            claripy.If(below, -value, value) if signed else value
+            for below, value in zip(negative, (dividend, divisor), strict=True)
+        ]
+        zero = divisor == 0
+        safe = claripy.If(zero, claripy.BVV(1, width), magnitudes[1])
+        result = magnitudes[0] % safe if remainder else magnitudes[0] // safe
+        if signed:
+            turned = negative[0] if remainder else negative[0] != negative[1]
+            result = claripy.If(turned, -result, result)
+        meaningless = claripy.Or(
+            zero, *(value != value[width - 1 : 0].sign_extend(64 - width) for value in whole)
+        )
+        machine.put(
+            register_offset(layout, word & 31),
+            claripy.If(meaningless, machine.undefined(8), result.sign_extend(64 - width)),
+        )
+
+    return run
+
+
+def _condition_to_general(machine: Machine, layout: Layout, word: int) -> None:
+    """rd = the condition flag cj, zero or one."""
+    offset, size = layout.registers[f"fcc{word >> 5 & 7}"]
+    flag = machine.get(offset, size)[0]
+    machine.put(register_offset(layout, word & 31), flag.zero_extend(63))
+
+
+def _refused(reason: str) -> Meaning:
+    """No meaning: what the lifter says is wrong, and the right one is not to be told from here."""
+
+    def run(machine: Machine, _layout: Layout, _word: int) -> None:
+        raise Unsupported(machine.instruction, reason)
+
+    return run
+
+
 def _rotate_right(value: Any, amount: Any) -> Any:
     """`value` rotated right by `amount` modulo its width in bits."""
     width = value.size()
@@ -138,6 +190,9 @@ def _word(value: Any) -> Any:
 def _by(amount: int, width: int) -> Any:
     return claripy.BVV(amount, width)
 
+
+_CONDITIONAL = "a conditional store depends on what other processors do"
+_UNDEFINED_ABOVE = "what is above the value in a floating-point register is undefined"
 
 _TABLE: dict[str, tuple[Meaning, str]] = {
     "rotr.w": (
@@ -165,16 +220,36 @@ _TABLE: dict[str, tuple[Meaning, str]] = {
     "mul.d": (_multiply(64, signed=True, high=False), "2.2.1.11"),
     "mulh.d": (_multiply(64, signed=True, high=True), "2.2.1.11"),
     "mulh.du": (_multiply(64, signed=False, high=True), "2.2.1.11"),
+    **{
+        f"{name}.{suffix}": (_divide(width, signed=signed, remainder=name == "mod"), "2.2.1.13")
+        for name in ("div", "mod")
+        for suffix, width, signed in (
+            ("w", 32, True),
+            ("wu", 32, False),
+            ("d", 64, True),
+            ("du", 64, False),
+        )
+    },
+    "sc.w": (_refused(_CONDITIONAL), "2.2.7.2"),
+    "sc.d": (_refused(_CONDITIONAL), "2.2.7.2"),
+    "movcf2gr": (_condition_to_general, "3.2.4.7"),
+    "movcf2fr": (_refused(_UNDEFINED_ABOVE), "3.2.4.6"),
+    "fld.s": (_refused(_UNDEFINED_ABOVE), "3.1.2.1"),
+    "fldx.s": (_refused(_UNDEFINED_ABOVE), "3.1.2.1"),
+    "fmov.s": (_refused(_UNDEFINED_ABOVE), "3.1.2.1"),
 }
 
-_UNREPORTED = ("bytepick", "mul")
+_REPORTED = {
+    *(f"{name}.{size}" for name in ("rotr", "rotri", "bstrins") for size in "wd"),
+    *("slli.d", "srli.d", "srai.d", "revh.2w", "revh.d"),
+}
 
 SEMANTICS = {
     mnemonic: Semantics(
         mnemonic,
         run,
         f"LoongArch Vol. 1, section {section}",
-        "" if mnemonic.startswith(_UNREPORTED) else _REPORT,
+        _REPORT if mnemonic in _REPORTED else "",
     )
     for mnemonic, (run, section) in _TABLE.items()
 }

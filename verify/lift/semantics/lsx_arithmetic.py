@@ -1,7 +1,6 @@
 """LSX: sums, comparisons, shifts, rotates and logic, lane by lane.
 
-Manual: "LoongArch Reference Manual, Volume 2: Vector Extensions"; each instruction is described
-under its name. Amounts of shifts and rotates are taken modulo the width of the lane.
+Source: see `lsx_vectors`. Amounts of shifts and rotates are taken modulo the width of the lane.
 """
 
 from __future__ import annotations

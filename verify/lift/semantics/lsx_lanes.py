@@ -1,7 +1,6 @@
 """LSX: rearranging lanes, moving them from and to general registers, and constants.
 
-Manual: "LoongArch Reference Manual, Volume 2: Vector Extensions"; each instruction is described
-under its name. Of the number of a lane only as many bits count as there are lanes.
+Source: see `lsx_vectors`. Of the number of a lane only as many bits count as there are lanes.
 """
 
 from __future__ import annotations

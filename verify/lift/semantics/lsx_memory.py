@@ -1,8 +1,4 @@
-"""LSX: loads and stores.
-
-Manual: "LoongArch Reference Manual, Volume 2: Vector Extensions"; each instruction is described
-under its name.
-"""
+"""LSX: loads and stores. Source: see `lsx_vectors`."""
 
 from __future__ import annotations
 

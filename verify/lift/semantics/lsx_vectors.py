@@ -1,4 +1,9 @@
-"""LoongArch's vector registers of 128 bits, their lanes, and the fields of instructions."""
+"""LSX, LoongArch's vectors of 128 bits: registers, lanes, and the fields of instructions.
+
+Source of what each instruction does, under its name: "Unofficial LoongArch Intrinsics Guide"
+(jia.je), which gives it as measured on processors. The volume of LoongArch's manual that is to
+define the vector extensions (Volume 2) has not been published in English.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The formats of LoongArch's vector instructions of 128 bits, LSX.
 
-"LoongArch Reference Manual, Volume 2: Vector Extensions", table of the encodings. vld, vst, vldx
-and vstx have formats of Volume 1.
+The encodings are those of LLVM's assembler (ziglang 0.17.1). vld, vst, vldx and vstx have formats
+of the manual's Volume 1.
 """
 
 from __future__ import annotations
