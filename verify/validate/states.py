@@ -219,7 +219,7 @@ class States:
             left = left // step * pow(factor // step, -1, 1 << term.width)
             left &= (1 << term.width) - 1
             if atom.op != "var":
-                if self._steer(state, atom, left):
+                if atom is not term and self._steer(state, atom, left):
                     return True
                 continue
             name = self._registers.name(atom)
