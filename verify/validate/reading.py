@@ -13,14 +13,14 @@ from typing import Any
 
 from verify.lift.cells import Cells
 from verify.lift.convert import Converter
-from verify.lift.engine import FAULT, Block, Engine, Successor
+from verify.lift.engine import Block, Engine, Successor
 from verify.lift.machine import UNDEFINED, Machine, Unsupported
 from verify.lift.memory import Place, RegionMemory
 from verify.qemu.machines import PROGRAM_COUNTER
 from verify.terms import Linear, Term, conjunction, const, extract, substitute, var, variables
 from verify.validate.registers import INITIAL, Registers
 
-_KINDS = ("jump", "call", FAULT)
+_KINDS = ("jump", "call")
 
 
 @dataclass(frozen=True)
@@ -168,8 +168,7 @@ def _path(engine: Engine, registers: Registers, address: int, successor: Success
             (value,) = variables((access.value,))
         touches.append(Touch(access.kind == "write", access.address, access.size, value))
     guard = conjunction(term(guard) for guard in machine.guards)
-    faults = successor.kind == FAULT
-    return _settled(Path(guard, written, tuple(touches), term(successor.target), faults))
+    return _settled(Path(guard, written, tuple(touches), term(successor.target)))
 
 
 def _settled(path: Path) -> Path:
