@@ -74,6 +74,7 @@ STALE = "bytes that depend on registers which may hold anything at entry"
 CONFIRMATIONS = (
     Confirmation("loongarch64", "read-past-key", "footprint", _past_key, "accesses key + 32"),
     Confirmation("powerpc64le", "read-past-key", "footprint", _past_key, "accesses key + 32"),
+    Confirmation("s390x", "read-past-key", "footprint", _past_key, "accesses the page of key + 32"),
     Confirmation(
         "loongarch64",
         "reserved-register-used",

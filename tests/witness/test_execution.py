@@ -144,8 +144,8 @@ class TestBreaches:
         if said is None:
             assert found == {}
         else:
-            assert list(found) == ["footprint"]
-            assert found["footprint"].what == said
+            assert list(found) == (["footprint", "stack"] if base == "sp" else ["footprint"])
+            assert {breach.what for breach in found.values()} == {said}
             assert (found["footprint"].instruction is None) == said.startswith("changes")
 
     @per_machine
@@ -179,7 +179,7 @@ class TestBreaches:
                 "stack": "leaves key word 0 at sp + 16"
             }
         else:
-            assert list(found) == ["footprint"]
+            assert list(found) == ["footprint", "stack"]
 
     @per_machine
     def test_order(self, machine: Machine) -> None:

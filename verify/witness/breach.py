@@ -144,15 +144,16 @@ def _changed(execution: Execution, arena: Arena, was: bytes, now: bytes) -> Iter
     if run is None:
         return
     first, last = run
-    yield Breach(
-        "footprint",
-        "changed bytes",
-        f"changes {plural(last - first, 'byte')} at "
-        f"{execution.placement.describe(arena.address + first)}",
-        f"{shown(was[first:last])}, as before the call",
-        shown(now[first:last]),
-        execution.inputs,
-    )
+    for broken in ("footprint", "stack") if arena.name == STACK else ("footprint",):
+        yield Breach(
+            broken,
+            "changed bytes",
+            f"changes {plural(last - first, 'byte')} at "
+            f"{execution.placement.describe(arena.address + first)}",
+            f"{shown(was[first:last])}, as before the call",
+            shown(now[first:last]),
+            execution.inputs,
+        )
 
 
 def _footprint(execution: Execution) -> Iterator[Breach]:
@@ -240,7 +241,7 @@ def breaches(execution: Execution, twin: Execution | None = None) -> tuple[Breac
 
     `twin` is the same call with another key (`other_key`): what is on the function's part of
     the stack at the return and differs between the two is key material left there. Without it,
-    nothing is said of `stack`. What is undone before the return does not show:
+    nothing is said of that part. What is undone before the return does not show:
     `verify.witness.confirm` is for that. An inconclusive execution breaks nothing.
     """
     if execution.inconclusive:

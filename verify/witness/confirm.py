@@ -6,6 +6,7 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from verify import qemu
 from verify.witness.breach import Breach, named, plural, shown
 from verify.witness.execution import begin, other_registers, run_on
 from verify.witness.inputs import other_key
@@ -198,17 +199,19 @@ def confirm_access(target: Target, inputs: Inputs, region: str, offset: int) -> 
     (done,) = run_on([start], target.function.address)
     if done.signal != signal.SIGSEGV or done.fault_address is None:
         return None
-    accessed = done.fault_address - start.placement.addresses[region]
+    first = done.fault_address - start.placement.addresses[region]
+    unit = qemu.machine_of(target.architecture.name).fault_bytes
+    accessed = offset if first <= offset < first + unit else first
     slots = target.architecture.linkage_area if region == STACK else ()
     if abs(accessed - offset) >= LONGEST_ACCESS or any(
-        at <= accessed < at + length for at, length in slots
+        at < first + unit and first < at + length for at, length in slots
     ):
         return None
-    name = "sp" if region == STACK else region
+    where = relative("sp" if region == STACK else region, accessed)
     return Breach(
         "footprint",
         "an access at the edge",
-        f"accesses {relative(name, accessed)}",
+        f"accesses {where}" if unit == 1 else f"accesses the page of {where}",
         "accesses to dst, key, counter, its frame and constants only",
         f"SIGSEGV at {done.pc:#x} when nothing is mapped there",
         inputs,
