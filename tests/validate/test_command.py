@@ -31,11 +31,14 @@ def run(*arguments: str) -> Any:
 def test_one_binary(tmp_path: Path) -> None:
     file = tmp_path / "validation.json"
     binary = str(BINARIES / "loongarch64" / "looped.so")
-    done = run("--binary", binary, "--states", "64", "--json", str(file))
+    done = run("--binary", binary, "--states", "64", "--trials", "2", "--json", str(file))
     assert done.return_value == 0, done.output
+    assert "whole calls, compared in memory, stack and registers" in done.output
     assert "rotri.w" in done.output and "DIFFERS" not in done.output
     content = json.loads(file.read_text())
     assert content["exit_code"] == 0
+    (whole,) = content["functions"]
+    assert (whole["trials"], whole["mismatches"], whole["passed"]) == (256, 0, True)
     (architecture,) = content["architectures"]
     assert architecture["architecture"] == "loongarch64"
     (rotate,) = (form for form in architecture["forms"] if form["mnemonics"] == ["rotri.w"])
@@ -46,8 +49,9 @@ def test_one_binary(tmp_path: Path) -> None:
 
 def test_json_alone_on_standard_output() -> None:
     binary = str(BINARIES / "loongarch64" / "looped.so")
-    done = run("--binary", binary, "--states", "16", "--json", "-")
-    assert json.loads(done.output)["format"] == 2
+    done = run("--binary", binary, "--states", "16", "--trials", "0", "--json", "-")
+    document = json.loads(done.output)
+    assert (document["format"], document["functions"]) == (3, [])
 
 
 @pytest.mark.usefixtures("without_qemu")

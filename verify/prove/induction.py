@@ -69,22 +69,22 @@ class Loop:
 def _parts(want: Term, have: Term) -> Iterator[tuple[Term, Term]]:
     """The pieces of two equally wide terms that must agree: all but the unknown ones."""
     position = want.width
-    for part in _pieces(want):
+    for part in pieces(want):
         position -= part.width
         whole = part.args[0] if part.op == "extract" else part
         if not (whole.op == "var" and whole.name.startswith(FRESH)):
             yield part, extract(have, position + part.width - 1, position)
 
 
-def _pieces(term: Term) -> Iterator[Term]:
+def pieces(term: Term) -> Iterator[Term]:
     """What a term is put together from, the most significant first."""
     match term.op:
         case "concat":
             for arg in term.args:
-                yield from _pieces(arg)
+                yield from pieces(arg)
         case "zero_extend":
             yield const(0, term.amount)
-            yield from _pieces(term.args[0])
+            yield from pieces(term.args[0])
         case _:
             yield term
 

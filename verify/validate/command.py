@@ -13,7 +13,7 @@ from verify.batch import targets_in
 from verify.image import InputError
 from verify.output import STANDARD_OUTPUT, write_text
 from verify.report.console import console_for
-from verify.validate.model import exit_code
+from verify.validate.model import TRIALS, exit_code
 from verify.validate.record import LEAST_STATES, load, save
 
 if TYPE_CHECKING:
@@ -53,6 +53,15 @@ def validate_lifter(  # one for each option
     states: Annotated[
         int, typer.Option(min=16, metavar="N", help="States for each instruction.")
     ] = LEAST_STATES,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Random calls of each whole function to compare, besides every split of 128"
+            f" blocks into two; 0 for none. Default: {TRIALS} with --binary, else 0.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Choose other states.")] = 0,
     json: Annotated[
         str | None,
@@ -70,7 +79,8 @@ def validate_lifter(  # one for each option
         ),
     ] = False,
 ) -> int:
-    """Compare the harness's reading of every instruction of the functions with QEMU.
+    """Compare the harness's reading of every instruction of the functions with QEMU, and what
+    it says of whole calls.
 
     Exit code, the first that applies: 1 something differs; 2 bad input or usage; 3 something could
     not be compared, say because QEMU is missing; 0 all was compared and is the same.
@@ -90,7 +100,8 @@ def validate_lifter(  # one for each option
     import_angr()
     from verify.lift.machine import Unsupported
     from verify.validate.campaign import validate_all
-    from verify.validate.report import print_validation, to_json
+    from verify.validate.report import print_validation, print_wholes, to_json
+    from verify.validate.whole import compare_all
 
     recorded = load() if record else {}
     validations = []
@@ -106,11 +117,17 @@ def validate_lifter(  # one for each option
         validations.append(validation)
         if json != STANDARD_OUTPUT:
             print_validation(console_for(sys.stdout), validation)
+    if trials is None:
+        trials = TRIALS if binary else 0
+    chosen = [target for target in targets if target.architecture.name in wanted]
+    wholes = compare_all(chosen, trials, seed) if trials else ()
+    if json != STANDARD_OUTPUT:
+        print_wholes(console_for(sys.stdout), wholes)
     if record:
         save(validation for validation in validations if not validation.reason)
     if json is not None:
-        write_text(json, to_json(validations))
-    return exit_code(validations)
+        write_text(json, to_json(validations, wholes))
+    return exit_code(validations, wholes)
 
 
 def _own_binaries() -> list[str]:

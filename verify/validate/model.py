@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from verify.validate.encodings import Form
 
+TRIALS = 1000
+"""Random calls of a whole function that are compared, as many as the kernel's own test makes."""
+
 
 @dataclass(frozen=True)
 class Mismatch:
@@ -140,9 +143,52 @@ class Validation:
         return bool(self.rows) and all(row.passed for row in self.rows)
 
 
-def exit_code(validations: Iterable[Validation]) -> int:
+@dataclass(frozen=True)
+class Difference:
+    """The first call on which QEMU and the symbolic result differ.
+
+    `where` is a register, a place in memory, or "control flow" (then the values are addresses).
+    `expected` is QEMU's value, `got` the symbolic one; bytes in memory. `key` are 32-bit words,
+    `seed` chooses all else at entry (`verify.witness.Inputs`).
+    """
+
+    where: str
+    expected: int
+    got: int
+    key: tuple[int, ...]
+    counter: int
+    nblocks: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The comparison of whole calls of one function.
+
+    `variant` names what the kernel makes of it. `trials` calls were compared in all memory that is
+    mapped and `registers` registers; `mismatches` of them differ. `reason` says why not all was
+    compared; empty where it was.
+    """
+
+    source: str
+    function: str
+    variant: str
+    trials: int = 0
+    mismatches: int = 0
+    first: Difference | None = None
+    registers: int = 0
+    reason: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether calls were compared and none differs."""
+        return not self.reason and self.trials > 0 and not self.mismatches
+
+
+def exit_code(validations: Iterable[Validation], wholes: Iterable[Whole] = ()) -> int:
     """0: all compared, none differs; 1: something differs; 3: something was not compared."""
     validations = tuple(validations)
-    if any(validation.mismatches for validation in validations):
+    parts: tuple[Validation | Whole, ...] = (*validations, *wholes)
+    if any(part.mismatches for part in parts):
         return 1
-    return 0 if validations and all(validation.passed for validation in validations) else 3
+    return 0 if validations and all(part.passed for part in parts) else 3

@@ -10,9 +10,18 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from verify.validate.model import Group, Mismatch, Row, Validation, exit_code
+from verify.image.errors import printable
+from verify.validate.model import (
+    Difference,
+    Group,
+    Mismatch,
+    Row,
+    Validation,
+    Whole,
+    exit_code,
+)
 
-FORMAT = 2
+FORMAT = 3
 """Version of the JSON format. It changes when a reader of the old one would misunderstand."""
 
 
@@ -46,7 +55,43 @@ def print_validation(console: Console, validation: Validation) -> None:
         console.print(f"not compared, since the harness has no variable for it: {name}")
 
 
-def _result(group: Group) -> str:
+def print_wholes(console: Console, wholes: Iterable[Whole]) -> None:
+    """A table of the functions of which whole calls were compared, and what differs first."""
+    wholes = tuple(wholes)
+    if not wholes:
+        return
+    console.print("whole calls, compared in memory, stack and registers")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("function", "variant"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("registers", "trials", "mismatches"):
+        table.add_column(heading, justify="right")
+    table.add_column("result")
+    for whole in wholes:
+        table.add_row(
+            printable(f"{whole.source} {whole.function}"),
+            whole.variant,
+            str(whole.registers),
+            str(whole.trials),
+            str(whole.mismatches),
+            _result(whole),
+        )
+    console.print(table)
+    for whole in wholes:
+        name = printable(whole.source)
+        if whole.first is not None:
+            first = whole.first
+            console.print(
+                f"{name}: the first call that differs has {first.nblocks} blocks and counter"
+                f" {first.counter:#x}; {first.where}: QEMU {first.expected:#x}, the harness"
+                f" {first.got:#x}",
+                soft_wrap=True,
+            )
+        if whole.reason:
+            console.print(f"{name}: not done: {printable(whole.reason)}", soft_wrap=True)
+
+
+def _result(group: Group | Whole) -> str:
     if group.mismatches:
         return "DIFFERS"
     return "not done" if group.reason else "same"
@@ -74,15 +119,42 @@ def _details(group: Group) -> list[str]:
     return lines
 
 
-def to_json(validations: Iterable[Validation]) -> str:
-    """The validations as JSON text; numbers that may exceed 2^53 are in hexadecimal strings."""
-    validations = tuple(validations)
+def to_json(validations: Iterable[Validation], wholes: Iterable[Whole] = ()) -> str:
+    """The comparisons as JSON text; numbers that may exceed 2^53 are in hexadecimal strings."""
+    validations, wholes = tuple(validations), tuple(wholes)
     content = {
         "format": FORMAT,
-        "exit_code": exit_code(validations),
+        "exit_code": exit_code(validations, wholes),
         "architectures": [_validation(validation) for validation in validations],
+        "functions": [_whole(whole) for whole in wholes],
     }
     return json.dumps(content, indent=1) + "\n"
+
+
+def _whole(whole: Whole) -> dict[str, Any]:
+    return {
+        "source": whole.source,
+        "function": whole.function,
+        "variant": whole.variant,
+        "registers": whole.registers,
+        "trials": whole.trials,
+        "mismatches": whole.mismatches,
+        "passed": whole.passed,
+        "reason": whole.reason,
+        "first": None if whole.first is None else _difference(whole.first),
+    }
+
+
+def _difference(difference: Difference) -> dict[str, Any]:
+    return {
+        "where": difference.where,
+        "expected": f"{difference.expected:#x}",
+        "got": f"{difference.got:#x}",
+        "key": [f"{word:#010x}" for word in difference.key],
+        "counter": f"{difference.counter:#018x}",
+        "nblocks": difference.nblocks,
+        "seed": difference.seed,
+    }
 
 
 def _validation(validation: Validation) -> dict[str, Any]:
