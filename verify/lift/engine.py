@@ -45,10 +45,15 @@ class Block:
     form: Any
 
 
+FAULT = "fault"
+"""The kind of a successor at which the instruction stops with a fault, since it accesses memory at
+an address that is not aligned as it has to be; nothing else of it is executed."""
+
+
 @dataclass(frozen=True)
 class Successor:
     """Where a block leads: the machine there (its pc is meaningless if `target` is symbolic),
-    the target as a claripy expression, and whether it is a call or a trap."""
+    the target as a claripy expression, and whether it is a jump, a call, a fault or a trap."""
 
     machine: Machine
     target: Any

@@ -19,11 +19,12 @@ from angr.errors import UnsupportedIROpError
 from angr.sim_options import SUPPORT_FLOATING_POINT
 
 from verify.arch import Architecture, Saved
-from verify.lift.engine import Block, CodeReader, Layout, Successor, only_true
+from verify.lift.engine import FAULT, Block, CodeReader, Layout, Successor, only_true
 from verify.lift.flags import Flags
 from verify.lift.machine import Machine, Unsupported
 from verify.lift.semantics import (
     Encoded,
+    alignment_for,
     elements_for,
     encoded_for,
     flags_for,
@@ -36,6 +37,8 @@ from verify.lift.semantics.vex import OPERATIONS, concat, lanes
 _MAX_INSTRUCTIONS = 99
 _WORD_BYTES = 4
 _FLOW = {"Ijk_Boring": "jump", "Ijk_Ret": "jump", "Ijk_Call": "call"}
+_MISALIGNED = "Ijk_SigSEGV"
+_KINDS = {**_FLOW, _MISALIGNED: FAULT}
 
 
 def _archinfo(architecture: Architecture) -> archinfo.Arch:
@@ -75,6 +78,7 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         mixed = architecture.byte_order != architecture.instruction_order
         self._elements = elements_for(architecture.instruction_set) if mixed else None
         self._added = encoded_for(architecture.instruction_set)
+        self._alignment = alignment_for(architecture.instruction_set)
         self._helpers = helpers_for(architecture.instruction_set)
         self._operations = {**OPERATIONS, **operations_for(architecture.instruction_set)}
         thunk = flags_for(architecture.instruction_set)
@@ -213,6 +217,7 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
 
     def _perform_vex_expr_Load(self, addr: Any, ty: str, endness: str, **kwargs: Any) -> Any:
         size = pyvex.get_type_size(ty) // 8
+        self._demand_alignment(addr, size)
         if self._elements is None:
             value = self._machine.load(addr, size, endness == "Iend_LE")
         else:
@@ -221,6 +226,7 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
 
     def _perform_vex_stmt_Store(self, addr: Any, data: Any, endness: str, **kwargs: Any) -> None:
         value = data.raw_to_bv()
+        self._demand_alignment(addr, value.size() // 8)
         if self._elements is None:
             self._machine.store(addr, value, endness == "Iend_LE")
         else:
@@ -259,13 +265,25 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
             func_name, ty, args, func or self._helpers.get(func_name)
         )
 
+    def _demand_alignment(self, address: Any, size: int) -> None:
+        """Fault where the instruction at hand needs an access to be aligned, and it is not."""
+        if self._alignment is None:
+            return
+        code = self._available(self._machine.instruction, self._guest.max_inst_bytes)
+        demanded = self._alignment(code, size)
+        if demanded > 1:
+            misaligned = claripy.If(
+                address & (demanded - 1) != 0, claripy.BVV(1, 1), claripy.BVV(0, 1)
+            )
+            self._perform_vex_stmt_Exit(misaligned, self._instruction_pointer, _MISALIGNED)
+
     def _perform_vex_stmt_Exit(self, guard: Any, target: Any, jumpkind: str) -> None:
         taken = guard != 0
         known = only_true(taken)
         if known is False:
             return
         self._settle_flags()
-        kind = _FLOW.get(jumpkind, jumpkind)
+        kind = _KINDS.get(jumpkind, jumpkind)
         if known is True:
             # Nothing behind a certain exit is executed.
             raise _Leave(Successor(self._machine, target, kind))

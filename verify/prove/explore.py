@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from verify.decide import Answer, check
-from verify.lift.engine import Engine, Successor
+from verify.lift.engine import FAULT, Engine, Successor
 from verify.lift.machine import Machine, Unsupported
 from verify.prove.cfg import ControlFlow
 from verify.terms import Term, const, negate
@@ -70,7 +70,7 @@ def step(engine: Engine, flow: ControlFlow, machine: Machine) -> list[Successor]
         raise Unsupported(machine.pc, "a path leads to code that direct branches do not reach")
     successors = engine.run(block, machine)
     for successor in successors:
-        if successor.kind not in ("jump", "call"):
+        if successor.kind not in ("jump", "call", FAULT):
             raise Unsupported(successor.machine.instruction, successor.kind)
         target = successor.machine.converter.term(successor.target)
         if successor.kind == "call":
@@ -124,6 +124,8 @@ def explore(
             guards = guards_of(after)
             if len(successors) > 1 and not feasible(assumptions, guards):
                 excluded.append(guards)
+            elif successor.kind == FAULT:
+                raise Unsupported(after.instruction, "faults where its operand is not aligned")
             elif target.value is None:
                 paths.append(Path("exit", after, guards, target))
             elif after.pc in stops:

@@ -202,19 +202,19 @@ class _Campaign:
     def _placed(self, code: bytes, read_at: Callable[[int], Reading], *, apart: bool) -> Reading:
         """The reading of an instruction where it can be executed.
 
-        One that accesses code, at a fixed distance from itself, is put elsewhere if it may be put
-        `apart`.
+        One with an access at a fixed distance from itself is put where that is aligned and no
+        code, if it may be put `apart`.
         """
         reading = self._code.place(code, read_at)
         if reading.fixed is None:
             return reading
         address, size = reading.fixed
-        if not self._code.is_code(address, size):
-            self._code.keep(address, size)
-            return reading
-        if not apart:
+        if apart:
+            return self._code.place_apart(code, read_at, address - reading.address, size)
+        if self._code.is_code(address, size):
             raise Misplaced(reading.address, "it accesses code")
-        return self._code.place_apart(code, read_at, address - reading.address, size)
+        self._code.keep(address, size)
+        return reading
 
     def _variations(self, found: Iterable[bytes], others: Iterable[Form]) -> list[_Entry]:
         """Instructions of the same and of other forms with other operands, which can be run."""

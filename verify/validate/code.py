@@ -73,7 +73,7 @@ class Code:
             self._put(address, instruction)
             try:
                 reading = read_at(address)
-                targets = {path.target.value for path in reading.paths}
+                targets = {path.target.value for path in reading.paths if not path.faults}
                 if targets.intersection(mine):
                     raise Misplaced(address, "it branches to itself")
             except Unsupported:
@@ -109,7 +109,11 @@ class Code:
         Raises Misplaced where the access would fall onto that page, or onto two.
         """
         code = instruction + self._trap
-        offset = 0 if distance < 0 else (PAGE - len(code)) // len(self._trap) * len(self._trap)
+        # At the start or at the end of the page, so that the access is aligned to its size.
+        first = 0 if distance < 0 else PAGE - len(code)
+        shift = (first + distance) % size
+        offset = first + (size - shift) % size if distance < 0 else first - shift
+        offset -= offset % len(self._trap)
         page = START + _ROOM
         taken = self._apart.keys() | self._data
         while page in taken or self.is_code(page + offset + distance, size):

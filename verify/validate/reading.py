@@ -13,14 +13,14 @@ from typing import Any
 
 from verify.lift.cells import Cells
 from verify.lift.convert import Converter
-from verify.lift.engine import Block, Engine, Successor
+from verify.lift.engine import FAULT, Block, Engine, Successor
 from verify.lift.machine import UNDEFINED, Machine, Unsupported
 from verify.lift.memory import Place, RegionMemory
 from verify.qemu.machines import PROGRAM_COUNTER
 from verify.terms import Linear, Term, conjunction, const, extract, substitute, var, variables
 from verify.validate.registers import INITIAL, Registers
 
-_KINDS = ("jump", "call")
+_KINDS = ("jump", "call", FAULT)
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,15 @@ class Path:
     """One way through the instruction.
 
     `guard` is when it is taken, `registers` the registers that it may change (names of the ABI)
-    with their values, `target` the address of the next instruction.
+    with their values, `target` the address of the next instruction. `faults` says that it is the
+    address of this one, at which it stops, its operand in memory not being aligned.
     """
 
     guard: Term
     registers: Mapping[str, Term]
     touches: tuple[Touch, ...]
     target: Term
+    faults: bool = False
 
     @property
     def roots(self) -> tuple[Term, ...]:
@@ -168,7 +170,8 @@ def _path(engine: Engine, registers: Registers, address: int, successor: Success
             (value,) = variables((access.value,))
         touches.append(Touch(access.kind == "write", access.address, access.size, value))
     guard = conjunction(term(guard) for guard in machine.guards)
-    return _settled(Path(guard, written, tuple(touches), term(successor.target)))
+    faults = successor.kind == FAULT
+    return _settled(Path(guard, written, tuple(touches), term(successor.target), faults))
 
 
 def _settled(path: Path) -> Path:

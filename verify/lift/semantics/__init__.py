@@ -104,6 +104,13 @@ def elements_for(instruction_set: str) -> Elements:
     return known
 
 
+def alignment_for(instruction_set: str) -> Callable[[bytes, int], int] | None:
+    """The alignment in bytes that the instruction at the start of some bytes needs of an access to
+    so many bytes; None for an instruction set of which VEX knows it."""
+    known: Callable[[bytes, int], int] | None = _of(instruction_set, "alignment", None)
+    return known
+
+
 def registers_for(instruction_set: str) -> Mapping[str, tuple[int, int]]:
     """VEX's registers that archinfo does not name: name to (offset, size) in bytes."""
     table: Mapping[str, tuple[int, int]] = _of(instruction_set, "REGISTERS", {})

@@ -1,4 +1,4 @@
-"""What is particular to x86-64 under VEX: its flags.
+"""What is particular to x86-64 under VEX: its flags, and that SSE needs aligned operands.
 
 VEX's `libvex_guest_amd64.h` describes the thunk; the flags lie as in RFLAGS (Intel 64 and IA-32
 Architectures Software Developer's Manual, Volume 1, section 3.4.3), the conditions are numbered as
@@ -53,6 +53,36 @@ def _condition(state: Any, number: Any, operation: Any, *operands: Any) -> Any:
 def _carry(state: Any, operation: Any, *operands: Any) -> Any:
     """The carry flag in 64 bits."""
     return _flags(state, operation, *operands)["c"].zero_extend(_WIDTH - 1)
+
+
+_PREFIXES = frozenset((0x26, 0x2E, 0x36, 0x3E, 0x64, 0x65, 0x66, 0x67, 0xF0, 0xF2, 0xF3))
+_VECTOR_BYTES = 16
+_UNALIGNED = frozenset(((0x0F, 0x10), (0x0F, 0x11)))
+"""movups and movupd."""
+_UNALIGNED_WITH = {(0x0F, 0x6F): 0xF3, (0x0F, 0x7F): 0xF3, (0x0F, 0xF0): 0xF2}
+"""movdqu and lddqu, which differ by a prefix from those that need alignment."""
+_STRINGS = range(0x60, 0x64)
+"""pcmpestrm, pcmpestri, pcmpistrm, pcmpistri, behind 0F 3A."""
+
+
+def alignment(code: bytes, size: int) -> int:
+    """The alignment in bytes that the instruction needs of an access to `size` bytes.
+
+    Operands of 16 bytes of SSE need it (Volume 1, section 4.1.1, "Alignment of Words, Doublewords,
+    Quadwords, and Double Quadwords"), those that are encoded with VEX do not.
+    """
+    if size != _VECTOR_BYTES:
+        return 1
+    prefixes = set()
+    at = 0
+    while code[at] in _PREFIXES:
+        prefixes.add(code[at])
+        at += 1
+    at += code[at] & 0xF0 == 0x40
+    opcode = (code[at], code[at + 1])
+    if opcode[0] != 0x0F or opcode in _UNALIGNED or _UNALIGNED_WITH.get(opcode) in prefixes:
+        return 1
+    return 1 if opcode[1] == 0x3A and code[at + 2] in _STRINGS else _VECTOR_BYTES
 
 
 HELPERS: Mapping[str, Callable[..., Any]] = {
