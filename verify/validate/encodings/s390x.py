@@ -136,6 +136,8 @@ _FORMATS = (
         ((20, 4),),
         ((0, 16),),
     ),
+    # sar, ear
+    *_extended("RRE", (0xB24E, 0xB24F), ((4, 4), (0, 4))),
     # lngr, ltgr, lcgr, lgr, lgbr, lghr, agr, sgr, algr, slgr, lrvgr, lgfr, llgfr, agfr, sgfr,
     # algfr, slgfr, lrvr, cgr, clgr, lbr, lhr, ngr, ogr, xgr, llgcr, llghr, alcgr, slbgr, llcr,
     # llhr, alcr, slbr
