@@ -36,6 +36,7 @@ ENTRIES = {
     "arm64": ("__kernel_getrandom", "x0", ("x0", "x1", "x2", "x3", "x4")),
     "arm64be": ("__kernel_getrandom", "x0", ("x0", "x1", "x2", "x3", "x4")),
     "loongarch64": ("__vdso_getrandom", "a0", ("a0", "a1", "a2", "a3", "a4")),
+    "powerpc": ("__kernel_getrandom", "r3", ("r3", "r4", "r5", "r6", "r7")),
     "powerpc64": ("__kernel_getrandom", "r3", ("r3", "r4", "r5", "r6", "r7")),
     "powerpc64elfv2": ("__kernel_getrandom", "r3", ("r3", "r4", "r5", "r6", "r7")),
     "powerpc64le": ("__kernel_getrandom", "r3", ("r3", "r4", "r5", "r6", "r7")),
