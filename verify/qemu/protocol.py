@@ -51,7 +51,8 @@ class Outcome:
     `signal`: None when the code returned, else the number of the Linux signal that stopped it;
     SIGALRM when it ran out of time. Then "pc" is the address of the instruction.
     `fault_address`: the address that the signal reports: the access of a SIGSEGV or SIGBUS (on some
-    machines only its page, see `Machine.fault_bytes`), the instruction of a SIGILL or SIGTRAP.
+    machines only its page, see `Machine.fault_bytes`), the instruction of a SIGILL or SIGTRAP. None
+    where it reports none.
     """
 
     registers: Mapping[str, int]
@@ -159,7 +160,7 @@ def _outcome(machine: Machine, case: Case, answer: bytes, offset: int) -> tuple[
     for _, size in case.observe:
         memory.append(answer[offset : offset + size])
         offset += size
-    has_address = signal not in {0, SIGALRM}
+    has_address = signal not in {0, SIGALRM} and fault_address != machine.no_address
     outcome = Outcome(
         registers, tuple(memory), signal or None, fault_address if has_address else None
     )

@@ -66,7 +66,8 @@ class Machine:
     address at entry (None where it lies in memory at the stack pointer), `constant` the names of
     registers that cannot be set. `reserved` says whether QEMU can reserve the guest's addresses,
     `extension` what is not in every QEMU.
-    `fault_bytes` is what the address of a fault is a multiple of, to which it is rounded down.
+    `fault_bytes` is what the address of a fault is a multiple of, to which it is rounded down;
+    `no_address` is the address that is reported of a fault whose address is not known.
     All of the runner's messages are in the byte order of the machine. `processor` is QEMU's name of
     the processor, empty for its default; `runner` the architecture whose runner is used, empty for
     one of its own.
@@ -85,6 +86,7 @@ class Machine:
     processor: str = ""
     runner: str = ""
     fault_bytes: int = 1
+    no_address: int | None = None
 
     @property
     def order(self) -> str:

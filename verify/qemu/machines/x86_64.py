@@ -22,4 +22,5 @@ MACHINE = Machine(
     size=8 * (18 + 32),
     return_address=None,
     reserved=False,  # the page of vsyscall lies above
+    no_address=0,  # of a general-protection exception, as at an operand that is not aligned
 )
