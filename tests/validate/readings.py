@@ -46,7 +46,11 @@ def own_target(name: str) -> Target:
 def stock(architecture: Architecture, code: CodeReader) -> Engine:
     """The engine without this project's own semantics."""
     engine: Any = engine_for(architecture, code)
-    engine._replacements = {}
+    if architecture.lifter.engine == "vex":
+        engine._added, engine._operations, engine._helpers = (), {}, {}
+        engine._alignment = None
+    else:
+        engine._replacements = {}
     faulty: Engine = engine
     return faulty
 

@@ -1,0 +1,168 @@
+"""Faults of the stock lifters that are known: stock angr shows them, the engines here do not.
+
+A test of stock angr that fails says that angr does it right now, and what here can go.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import Any
+
+import angr
+import archinfo
+import pytest
+from angr.engines import UberEnginePcode
+
+from tests.lift.programs import ENTRY, run
+from tests.validate.readings import stock
+from verify.arch import by_name
+from verify.arch.model import Lifter
+from verify.lift.cells import Cells
+from verify.lift.convert import Converter
+from verify.lift.engine import CodeReader, Engine
+from verify.lift.machine import Machine, Unsupported
+from verify.lift.memory import RegionMemory
+from verify.lift.select import engine_for
+from verify.lift.semantics.riscv64 import ENCODED
+from verify.prove.setting import unknown_registers
+from verify.validate.campaign import validate_all
+from verify.validate.encodings import encoding_of
+
+RISCV = by_name("riscv64")
+RISCV_PCODE = replace(RISCV, lifter=Lifter("pcode", "RISCV:LE:64:default"))
+LI_A0_5 = 0x00500513
+LUI_A0 = 0x12345537
+C_NOP = bytes.fromhex("0100")
+LOADS_INTO_X0 = {
+    "lb": (0x0005_8003, 1),
+    "lh": (0x0005_9003, 2),
+    "lw": (0x0005_A003, 4),
+    "ld": (0x0005_B003, 8),
+    "lbu": (0x0005_C003, 1),
+    "lhu": (0x0005_D003, 2),
+    "lwu": (0x0005_E003, 4),
+}
+SHIFTS = {
+    "sll": 0x00001033,
+    "srl": 0x00005033,
+    "sra": 0x40005033,
+    "sllw": 0x0000103B,
+    "srlw": 0x0000503B,
+    "sraw": 0x4000503B,
+}
+
+
+def words(*instructions: int) -> bytes:
+    """Instructions of 32 bits."""
+    return b"".join(word.to_bytes(4, "little") for word in instructions)
+
+
+def stock_state(code: bytes, architecture: archinfo.Arch, engine: Any = None) -> Any:
+    """angr's own state behind the first block of some code."""
+    options = {"backend": "blob", "arch": architecture, "base_addr": ENTRY, "entry_point": ENTRY}
+    chosen = {} if engine is None else {"engine": engine}
+    project = angr.Project(io.BytesIO(code), main_opts=options, **chosen)
+    successors = project.factory.successors(project.factory.blank_state(addr=ENTRY))
+    (state,) = successors.flat_successors or successors.unconstrained_successors
+    return state
+
+
+def reader(code: bytes) -> CodeReader:
+    """Reads code at ENTRY."""
+
+    def read(address: int, size: int) -> bytes | None:
+        return code[address - ENTRY :][:size] if size <= len(code) - (address - ENTRY) else None
+
+    return read
+
+
+def machine_for(engine: Engine) -> Machine:
+    """A machine at ENTRY of which nothing is known."""
+    converter = Converter()
+    return Machine(
+        Cells(engine.layout.little, unknown_registers(engine.layout, converter)),
+        RegionMemory(True, {}, lambda *_: None, {}),
+        converter,
+        True,
+        ENTRY,
+        engine.layout.constants,
+    )
+
+
+def accesses(engine: Engine) -> list[tuple[str, int]]:
+    """Kind and size of the accesses of the instruction at ENTRY."""
+    (successor,) = engine.run(engine.lift(ENTRY, 1), machine_for(engine))
+    return [(access.kind, access.size) for access in successor.machine.accesses]
+
+
+class TestZeroRegisterOfRiscv:
+    """VEX has no value for the register that is hard-wired to zero: `Layout.constants` goes."""
+
+    def test_stock(self) -> None:
+        state = stock_state(words(LI_A0_5, 0x00008067), archinfo.ArchRISCV64())
+        assert state.regs.zero.symbolic and state.regs.a0.symbolic
+
+    def test_here(self) -> None:
+        _, registers = run("riscv64", [LI_A0_5])
+        assert registers["a0"].value == 5
+
+
+class TestBlockOf400Bytes:
+    """P-code blocks are lifted from 400 bytes and zeros behind: the limit of a block goes."""
+
+    CODE = C_NOP + words(*[LUI_A0] * 120)
+
+    def test_stock(self) -> None:
+        architecture = archinfo.ArchPcode(RISCV_PCODE.lifter.language)
+        state = stock_state(self.CODE, architecture, UberEnginePcode)
+        assert state.solver.eval(state.regs.a0) == 0x5000
+
+    def test_here(self) -> None:
+        engine = engine_for(RISCV_PCODE, reader(self.CODE))
+        machine, pc = machine_for(engine), ENTRY
+        while pc < ENTRY + len(self.CODE):
+            block = engine.lift(pc)
+            (successor,) = engine.run(block, machine)
+            machine, pc = successor.machine, pc + block.size
+            value = machine.registers.read(*engine.layout.registers["a0"])
+            assert machine.converter.term(value).value == 0x12345000
+        assert pc == ENTRY + len(self.CODE)
+
+
+@pytest.mark.parametrize("name", LOADS_INTO_X0)
+class TestLoadIntoX0:
+    """VEX drops a load whose value nobody gets: the additions for them go."""
+
+    def test_stock(self, name: str) -> None:
+        word, _ = LOADS_INTO_X0[name]
+        assert accesses(stock(RISCV, reader(words(word)))) == []
+
+    def test_here(self, name: str) -> None:
+        word, size = LOADS_INTO_X0[name]
+        assert accesses(engine_for(RISCV, reader(words(word)))) == [("read", size)]
+
+
+class TestZbb:
+    """VEX does not decode rotates and negated operations: the additions for them go."""
+
+    ADDED = tuple(one for one in ENCODED if "Zbb" in one.semantics.manual)
+
+    def test_stock(self) -> None:
+        for one in self.ADDED:
+            with pytest.raises(Unsupported, match="VEX does not decode"):
+                stock(RISCV, reader(words(one.value))).lift(ENTRY, 1)
+
+    def test_here(self) -> None:
+        for one in self.ADDED:
+            assert engine_for(RISCV, reader(words(one.value))).lift(ENTRY, 1).size == 4
+
+
+@pytest.mark.parametrize("lifter", [stock, engine_for])
+def test_amounts_of_shifts_are_masked(lifter: Any) -> None:
+    """What was wrong in angr/vex#76 is right in the VEX that is used."""
+    encoding = encoding_of("riscv64")
+    forms = [encoding.form(word.to_bytes(4, "little")) for word in SHIFTS.values()]
+    validation = validate_all(RISCV, [], forms=forms, lifter=lifter)
+    assert validation.passed
+    assert {mnemonic for group in validation.groups for mnemonic in group.mnemonics} == set(SHIFTS)
