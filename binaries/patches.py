@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
+BUILD = "build.toml"
 FAULTS = "faults.toml"
 _WITHOUT = "without"
 _DEFAULT_BASE = "looped"
@@ -55,7 +57,8 @@ class Fault:
     """One fault in one program: what is wrong, and the properties that it breaks.
 
     `at_return` tells whether the state in which the function returns, or that it does not, can
-    show it.
+    show it. `sources` is the architecture under whose name the program's source is kept, by default
+    its own.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Fault:
     description: str
     edits: tuple[Edit | Redefine, ...]
     at_return: bool = True
+    sources: str = ""
 
     @property
     def program(self) -> str:
@@ -74,7 +78,7 @@ class Fault:
     @property
     def source(self) -> str:
         """The program's source, relative to the top of the repository."""
-        return f"binaries/{self.program}.S"
+        return f"binaries/{self.sources or self.architecture}/{self.base}.S"
 
     @property
     def path(self) -> str:
@@ -85,24 +89,39 @@ class Fault:
 def load(binaries: Path) -> tuple[Fault, ...]:
     """Read the faults of every architecture below the directory, in their order.
 
+    An architecture whose programs have the sources of another makes a fault as that one does, where
+    it does not say itself how.
+
     Raises PatchError for a fault that an architecture neither makes nor excuses though it is the
     same everywhere, and for one that is made but not described.
     """
     described = tomllib.loads((binaries / FAULTS).read_text())["fault"]
-    return tuple(
-        fault
+    made = {
+        path.parent.name: tomllib.loads(path.read_text())
         for path in sorted(binaries.glob(f"*/{FAULTS}"))
-        for fault in _faults_of(path.parent.name, described, tomllib.loads(path.read_text()))
-    )
+    }
+    names = [entry["name"] for entry in described]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise PatchError(f"fault {min(twice)} is described twice in {FAULTS}")
+    found: list[Fault] = []
+    for architecture, own in made.items():
+        build = tomllib.loads((binaries / architecture / BUILD).read_text())
+        sources = build.get("sources", architecture)
+        found += _faults_of(architecture, sources, described, own, made.get(sources, {}))
+    return tuple(found)
 
 
 def _faults_of(
-    architecture: str, described: list[dict[str, Any]], own: dict[str, Any]
+    architecture: str,
+    sources: str,
+    described: list[dict[str, Any]],
+    own: Mapping[str, Any],
+    shared: Mapping[str, Any],
 ) -> list[Fault]:
-    excused = own.pop(_WITHOUT, {})
+    excused = own.get(_WITHOUT, {})
     names = {entry["name"] for entry in described}
     for name in (*own, *excused):
-        if name not in names:
+        if name not in {*names, _WITHOUT}:
             raise PatchError(f"fault {name} of {architecture} is not described in {FAULTS}")
     found = []
     for entry in described:
@@ -111,11 +130,12 @@ def _faults_of(
             continue
         everywhere = "redefine" in entry or "after" in entry
         if name in own or everywhere:
-            how = own.get(name, {})
+            how = own.get(name) or shared.get(name, {})
             found.append(
                 Fault(
                     name=name,
                     architecture=architecture,
+                    sources=sources,
                     base=how.get("base", entry.get("base", _DEFAULT_BASE)),
                     refuted_by=tuple(entry["refuted_by"]),
                     description=entry["description"],

@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from binaries.patches import Fault, load
+from binaries.patches import BUILD, Fault, load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +50,6 @@ RUNNER_FLAGS = (
     "-Wl,-z,max-page-size=4096",
     *STRIP_FLAGS,
 )
-BUILD = "build.toml"
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,13 @@ def test_a_macro_to_redefine_is_defined_once(source: str) -> None:
     )
 
 
+def describe(directory: Path, faults: str, build: str = "") -> None:
+    """Write the descriptions of one architecture."""
+    directory.mkdir()
+    (directory / "faults.toml").write_text(faults)
+    (directory / "build.toml").write_text(build)
+
+
 SHARED = """
 [[fault]]
 name = "one"
@@ -88,12 +95,12 @@ description = "d"
         ("", "[two]\nedits = []", "fault two of arch is not described"),
         ("", "[without]\ntwo = 'why'", "fault two of arch is not described"),
         ("after = '.Lx'", "", "fault one is neither made nor excused by arch"),
+        (SHARED, "[one]\nedits = []", "fault one is described twice"),
     ],
 )
 def test_no_fault_is_left_out_silently(tmp_path: Path, shared: str, own: str, reason: str) -> None:
-    (tmp_path / "arch").mkdir()
     (tmp_path / "faults.toml").write_text(SHARED + shared)
-    (tmp_path / "arch" / "faults.toml").write_text(own)
+    describe(tmp_path / "arch", own)
     with pytest.raises(patches.PatchError, match=reason):
         patches.load(tmp_path)
 
@@ -102,8 +109,25 @@ def test_a_shared_fault_is_made_unless_it_is_excused(tmp_path: Path) -> None:
     (tmp_path / "faults.toml").write_text(SHARED + "after = '.Lx'")
     own = {"made": "[one]\ntext = 'nop'", "excused": "[without]\none = 'no such register'"}
     for name, text in own.items():
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "faults.toml").write_text(text)
+        describe(tmp_path / name, text)
     (fault,) = patches.load(tmp_path)
     assert fault.architecture == "made"
     assert patches.apply(fault, "a\n.Lx:\nb\n") == "a\n.Lx:\nnop\nb\n"
+
+
+def test_faults_are_those_of_the_architecture_whose_sources_are_used(tmp_path: Path) -> None:
+    others = "[[fault]]\nname = 'two'\nrefuted_by = ['abi']\ndescription = 'd'\n"
+    (tmp_path / "faults.toml").write_text(SHARED + "after = '.Lx'\n" + others)
+    describe(tmp_path / "first", "[one]\ntext = 'a'\n[two]\nedits = [{ old = 'b', new = 'c' }]")
+    describe(tmp_path / "second", "[one]\ntext = 'b'\n[two]", "sources = 'first'")
+    describe(tmp_path / "third", "", "sources = 'first'")
+    found = {(fault.architecture, fault.name): fault for fault in patches.load(tmp_path)}
+    assert {fault.source for fault in found.values()} == {"binaries/first/looped.S"}
+    texts = {key: [vars(edit)["new"] for edit in fault.edits] for key, fault in found.items()}
+    assert texts == {
+        ("first", "one"): ["\n.Lx:\na\n"],
+        ("first", "two"): ["c"],
+        ("second", "one"): ["\n.Lx:\nb\n"],
+        ("second", "two"): ["c"],
+        ("third", "one"): ["\n.Lx:\na\n"],
+    }
