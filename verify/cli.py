@@ -21,6 +21,7 @@ from verify import __version__
 from verify.arch import DEBIAN
 from verify.batch import internal_error, prove_files, targets_in
 from verify.evidence.check_command import register as register_check
+from verify.evidence.command import register as register_replay
 from verify.image import InputError, Running, extract_to, open_images
 from verify.image.debian import DEFAULT_SUITE, UnreachableError, fetch
 from verify.options import PROPERTIES, Options
@@ -277,6 +278,7 @@ def fetch_root() -> None:
 
 register_validate_lifter(app)
 register_check(app)
+register_replay(app)
 
 
 def _write_outcome(json: str | None, outcome: Outcome) -> int:

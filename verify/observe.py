@@ -1,12 +1,13 @@
-"""Look at one place of real executions, to see a property broken.
+"""Whether what an instruction does depends on the key, seen in registers of real executions.
 
-Where that takes the meaning of an instruction (is the branch taken, which address is accessed), it
-is read from the instruction's own semantics, on the registers that the real bytes left.
+The registers come from executing the real bytes up to the instruction; what they mean for it (is
+the branch taken, which address is accessed) is read from the instruction's own semantics.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from verify.arch import Saved
 from verify.lift.cells import Cells
@@ -18,63 +19,17 @@ from verify.lift.select import engine_for
 from verify.prove.setting import unknown_registers
 from verify.target import Target
 from verify.terms import Term, evaluate, var, variables
-from verify.verdict import Look, Observation
-from verify.witness import (
-    Breach,
-    Execution,
-    Inputs,
-    breaches,
-    confirm_access,
-    confirm_register_write,
-    confirm_residue,
-    confirm_stack_write,
-    execute,
-    first_visits,
-    other_key,
-)
+from verify.witness import Breach, Execution, Inputs, first_visits
 from verify.witness.registers import observed
 
 
-def look(
-    target: Target, observation: Observation, inputs: Inputs, others: Sequence[Inputs] = ()
-) -> tuple[Breach, ...]:
-    """What a call shows there.
+@dataclass(frozen=True)
+class Decisive:
+    """What of an instruction may depend on the key: the addresses of the instructions that can
+    follow a branch, or the registers that an address is computed from."""
 
-    `others` are the calls that it is compared with: one at `Look.RETURN`, where without any the
-    same call with another key serves. Raises QemuError when the bytes could not be executed.
-    """
-    at, instruction = observation, observation.instruction
-    found: Breach | None = None
-    match at.look:
-        case Look.RETURN:
-            return returns(target, [inputs], others)[0]
-        case Look.STACK_WRITE:
-            assert instruction is not None
-            found = confirm_stack_write(
-                target, inputs, instruction, at.offset, at.size, others=others
-            )
-        case Look.REGISTER_WRITE:
-            assert instruction is not None
-            found = confirm_register_write(target, inputs, instruction, at.register)
-        case Look.ACCESS:
-            found = confirm_access(target, inputs, at.region, at.offset)
-        case Look.REGISTER:
-            found = confirm_residue(target, inputs, others, at.register)
-        case Look.DEPENDENCE:
-            assert instruction is not None
-            found = confirm_dependence(target, [inputs, *others], instruction)
-    return (found,) if found is not None else ()
-
-
-def returns(
-    target: Target, calls: Sequence[Inputs], others: Sequence[Inputs] = ()
-) -> list[tuple[Breach, ...]]:
-    """What each of the calls shows at its end, compared with the other of the same number, or
-    with the same call with another key."""
-    twins = others or [other_key(one) for one in calls]
-    done = execute(target, [*calls, *twins])
-    ended = zip(done[: len(calls)], done[len(calls) :], strict=True)
-    return [breaches(one, twin) for one, twin in ended]
+    following: tuple[int, ...] = ()
+    registers: tuple[str, ...] = ()
 
 
 def confirm_dependence(target: Target, calls: Sequence[Inputs], instruction: int) -> Breach | None:
@@ -100,6 +55,22 @@ def confirm_dependence(target: Target, calls: Sequence[Inputs], instruction: int
                 other=second,
             )
     return None
+
+
+def decisive_of(target: Target, instruction: int) -> Decisive:
+    """What decides what a branch or an access does."""
+    engine = engine_for(target.architecture, target.code)
+    terms = _decisive(target, engine, instruction)
+    if terms and terms[0].width == 0:
+        return Decisive(following=engine.targets(engine.lift(instruction, 1)))
+    names = {variable.name for variable in variables(terms)}
+    return Decisive(
+        registers=tuple(
+            register.name
+            for register in target.architecture.registers
+            if f"init_{register.storage}" in names and register.bits is None
+        )
+    )
 
 
 def _text(values: tuple[int, ...]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from verify.decide import Answer, check
-from verify.observe import look, returns
+from verify.look import look, returns
 from verify.prove.obligation import (
     AccessProbe,
     KeyProbe,

@@ -181,12 +181,11 @@ def _deviation(
     for number in range(STATE_WORDS):
         known = versions(initial, specified, found.number, number)
         seen = evaluate(known, usual, 0)
-        held = ((term, holders(segments, there, seen[term])) for term in known)
-        term, places = next(((term, places) for term, places in held if places), (None, ()))
-        if term is None:
-            term = initial[number]
-            places = (f"key+{4 * names.key.index(term)}",) if term in names.key else ()
-        words.append(StateWord(number, evaluate([term], given, 0)[term], places))
+        held = ((value, holders(segments, there, seen[value])) for value in known)
+        value, places = next(((value, held) for value, held in held if held), (known[-1], ()))
+        if not places and value in names.key:
+            places = (f"key+{4 * names.key.index(value)}",)
+        words.append(StateWord(number, evaluate([value], given, 0)[value], places))
     departure = Departure(
         block,
         made.round,

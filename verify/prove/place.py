@@ -17,6 +17,9 @@ OPERATIONS = 12
 """Operations of one quarter round (RFC 8439 section 2.1): four times an addition, an exclusive or
 and a rotation."""
 
+ROUND = 4 * OPERATIONS
+"""Operations of one round: four quarter rounds (RFC 8439 section 2.3)."""
+
 _MAKES = (0, 3, 3, 2, 1, 1, 0, 3, 3, 2, 1, 1)
 """Which of a quarter round's four words each of its operations makes."""
 
@@ -57,14 +60,13 @@ def operation(specified: Specified, number: int) -> Operation:
 def versions(initial: Sequence[Term], specified: Specified, number: int, word: int) -> list[Term]:
     """The values of a state word around that operation, the latest first.
 
-    Code may carry out quarter rounds side by side, so it can be ahead of the operation or behind
-    it by as many as a round has.
+    A word can be as old as the round before, and code may carry out quarter rounds side by side,
+    so that it is ahead of the operation by as many as a round has.
     """
-    reach = 4 * OPERATIONS
-    near = range(max(number - reach, 0), min(number + reach, len(specified.operations)))
+    first, behind = number - 2 * ROUND, number + ROUND
+    near = range(max(first, 0), min(behind, len(specified.operations)))
     found = [specified.operations[done] for done in near if operation(specified, done).word == word]
-    before = [initial[word]] if number < reach else []
-    return [*reversed(found), *before]
+    return [*reversed(found), *([initial[word]] if first <= 0 else [])]
 
 
 @dataclass(frozen=True)

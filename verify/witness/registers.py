@@ -76,6 +76,11 @@ def _fields(name: str) -> dict[str, Field]:
     return {at: part for at, part in _PARTS.items() if part.name in places} | whole
 
 
+def field_of(architecture: Architecture, name: str) -> Field | None:
+    """Where the register lies that the ABI calls `name`; None if QEMU does not show it."""
+    return _fields(architecture.name).get(name)
+
+
 def observed(architecture: Architecture, *saved: Saved) -> tuple[Register, ...]:
     """The registers that the ABI treats in one of these ways and that QEMU shows."""
     return tuple(

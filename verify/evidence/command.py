@@ -1,0 +1,136 @@
+"""The command `replay`; `register` adds it to the command line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from verify.image import InputError
+from verify.options import PROPERTIES
+from verify.report.console import console_for
+
+if TYPE_CHECKING:
+    from verify.evidence.replay import Refuted
+
+EXIT_REFUTED = 1
+EXIT_UNKNOWN = 3
+
+_RESULT = Annotated[
+    str,
+    typer.Argument(
+        metavar="RESULT.json", show_default=False, help="What prove --json wrote, or -."
+    ),
+]
+_PROPERTY = Annotated[
+    str | None,
+    typer.Option("--property", metavar="NAME", help="Only the counterexample of this property."),
+]
+_BINARY = Annotated[
+    str | None,
+    typer.Option(
+        "--binary", metavar="FILE", help="The file that was proved, where it is elsewhere now."
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("replay")(replay)
+
+
+def replay(
+    result: _RESULT,
+    *,
+    property_id: _PROPERTY = None,
+    binary: _BINARY = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Write a C program and a GDB script for each counterexample to this directory.",
+        ),
+    ] = None,
+) -> int:
+    """Execute the counterexamples of a result again on the real bytes, under QEMU.
+
+    Exit code, the first that applies: 2 bad input or usage; 3 a counterexample does not show its
+    fault or could not be executed; 1 each shows it.
+    """
+    if property_id is not None and property_id not in PROPERTIES:
+        raise typer.BadParameter(
+            f"no property {property_id!r}; properties are {', '.join(PROPERTIES)}"
+        )
+    from verify.evidence.replay import read_outcome, refuted_in
+
+    found = refuted_in(read_outcome(result), result, property_id)
+    shown = [_replay(one, binary) for one in found]
+    if output is not None:
+        _write(found, binary, output)
+    return EXIT_REFUTED if all(shown) else EXIT_UNKNOWN
+
+
+def _replay(refuted: Refuted, binary: str | None) -> bool:
+    """Execute one counterexample, and say what it shows; whether it is the fault."""
+    from verify.evidence.replay import again, target_of
+    from verify.qemu import QemuError, available
+    from verify.report.counterexample import counterexample_text
+
+    target = target_of(refuted, binary)
+    console = console_for(sys.stdout)
+    found = refuted.counterexample
+    title = f"{target.source}: {refuted.property.property}"
+    try:
+        breach = again(target, found)
+    except QemuError as error:
+        console.print(f"{title}: not executed: {error}", soft_wrap=True)
+        return False
+    except (ValueError, LookupError) as error:
+        raise InputError(target.source, f"the counterexample is not one of it: {error}") from None
+    if breach is None:
+        console.print(
+            f"{title}: does not reproduce: a fault of the harness, please report it", soft_wrap=True
+        )
+        return False
+    console.print(f"{title}: {breach.what}", soft_wrap=True)
+    console.print(counterexample_text(found, target.architecture.name), soft_wrap=True)
+    same = (breach.expected, breach.actual) == (found.expected, found.actual)
+    console.print(
+        f"  now          {breach.expected} expected, {breach.actual} seen", soft_wrap=True
+    )
+    console.print(
+        f"  reproduced   {'just so' if same else 'the same fault, with other values'}, by"
+        f" {available(target.architecture.name)}",
+        soft_wrap=True,
+    )
+    console.print()
+    return True
+
+
+def _write(found: list[Refuted], binary: str | None, directory: Path) -> None:
+    """Write the C program and the GDB script of each counterexample."""
+    from verify.evidence.gdb import gdb_script
+    from verify.evidence.replay import target_of
+    from verify.evidence.selftest import selftest
+
+    console = console_for(sys.stdout)
+    several = len({id(one.result) for one in found}) > 1
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for number, one in enumerate(found, 1):
+            name = f"{number}-{one.property.property}" if several else one.property.property
+            target = target_of(one, binary)
+            program = directory / f"{name}.c"
+            program.write_text(selftest(target, one.counterexample))
+            script = directory / f"{name}.gdb"
+            script.write_text(gdb_script(target, one.counterexample, name))
+            console.print(f"{program}\n{script}", soft_wrap=True)
+    except OSError as error:
+        raise InputError(str(directory), error.strerror or str(error)) from None
+
+
+__all__ = ["register", "replay"]
