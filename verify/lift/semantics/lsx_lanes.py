@@ -60,12 +60,13 @@ def _number(lanes: Lanes, number: Any) -> Any:
 
 
 def _shuffled(machine: Machine, numbers: Lanes, source: Lanes) -> Any:
-    """The lanes of these numbers; Unsupported where a number is known to be out of range."""
+    """The lanes of these numbers, undefined where processors differ."""
+    found = []
     for number in numbers:
-        known = machine.converter.term(number).value
-        if known is not None and known & _OUT_OF_RANGE:
-            raise Unsupported(machine.instruction, "vshuf with a lane number of 64 or more")
-    return join([_number(source, number) for number in numbers])
+        lane = _number(source, number)
+        undefined = lane ^ machine.undefined(lane.size() // 8)
+        found.append(claripy.If(number & _OUT_OF_RANGE == 0, lane, undefined))
+    return join(found)
 
 
 def _shuffle_bytes(machine: Machine, layout: Layout, word: int) -> None:
