@@ -28,7 +28,9 @@ def group(validation: Validation, mnemonic: str) -> Group:
     return found
 
 
-@pytest.mark.parametrize("name", ["loongarch64/looped.so", "powerpc64le/looped.so"])
+@pytest.mark.parametrize(
+    "name", ["loongarch64/looped.so", "powerpc64le/looped.so", "riscv64/looped.so"]
+)
 def test_every_instruction_of_a_binary_is_read_as_qemu_executes_it(name: str) -> None:
     validation = validate(own_target(name), 32)
     assert [row.text for row in validation.rows if row.mismatches] == []
