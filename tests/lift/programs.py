@@ -23,7 +23,7 @@ def target_of(
     architecture: Architecture, words: Sequence[int], constants: bytes = b"", at: int = 0x2000
 ) -> Target:
     """A function that is these instructions of four bytes, with constants elsewhere."""
-    code = b"".join(word.to_bytes(4, architecture.byte_order) for word in words)
+    code = b"".join(word.to_bytes(4, architecture.instruction_order) for word in words)
     segments = (CodeSegment(ENTRY, code, True), CodeSegment(at, constants, False))
     function = Function("words", ENTRY, len(code), "written here")
     return Target("words", "", ("words",), "", "", architecture, segments, function)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Any
 
+import archinfo
 import pytest
+import pyvex
 
-from tests.lift.programs import run
-from verify.terms import Term, evaluate, var, variables
+from tests.lift.programs import ENTRY, run
+from verify.lift.machine import Unsupported
+from verify.terms import Linear, Term, evaluate, var, variables
 
 NAMES = "nzcv"
 CONDITIONS: tuple[Callable[[int, int, int, int], bool], ...] = (
@@ -213,3 +217,145 @@ def test_loads_clear_the_rest(name: str) -> None:
     expected = sum(given[part] << 32 * n for n, part in enumerate(parts))
     expected &= (1 << WIDTHS.get(name, 128)) - 1
     assert evaluate([result], given)[result] == expected
+
+
+def big(data: bytes, width: int) -> list[int]:
+    """The elements of that width in bits that lie in memory, the first one first."""
+    size = width // 8
+    return [int.from_bytes(data[at : at + size], "big") for at in range(0, len(data), size)]
+
+
+def spread(width: int, size: int = 16) -> Callable[[bytes], int]:
+    """The elements in so many bytes as lanes of a vector."""
+    return lambda key: vector(big(key[:size], width), width)
+
+
+# Encodings that read from x1, where the key is, the register they load, and what is in it.
+BIG_LOADS: dict[str, tuple[int, str, Callable[[bytes], int]]] = {
+    "ld1 {v0.16b}": (0x4C40_7020, "v0", spread(8)),
+    "ld1 {v0.8h}": (0x4C40_7420, "v0", spread(16)),
+    "ld1 {v0.4s}": (0x4C40_7820, "v0", spread(32)),
+    "ld1 {v0.2d}": (0x4C40_7C20, "v0", spread(64)),
+    "ld1 {v0.2s}": (0x0C40_7820, "v0", spread(32, 8)),
+    "ld1 {v31.4s, v0.4s}": (0x4C40_A83F, "v0", lambda key: spread(32)(key[16:])),
+    "ld1r {v0.4s}": (0x4D40_C820, "v0", lambda key: vector(big(key[:4], 32) * 4, 32)),
+    "ldr q0": (0x3DC0_0020, "v0", lambda key: big(key, 128)[0]),
+    "ldr d0": (0xFD40_0020, "v0", lambda key: big(key, 64)[0]),
+    "ldr s0": (0xBD40_0020, "v0", lambda key: big(key, 32)[0]),
+    "ldp q1, q0": (0xAD40_0021, "v0", lambda key: big(key, 128)[1]),
+    "ldr x9": (0xF940_0029, "x9", lambda key: big(key, 64)[0]),
+    "ldr w9": (0xB940_0029, "x9", lambda key: big(key, 32)[0]),
+    "ldrh w9": (0x7940_0029, "x9", lambda key: big(key, 16)[0]),
+    "ldp w8, w9": (0x2940_2428, "x9", lambda key: big(key, 32)[1]),
+    "ldp x8, x9": (0xA940_2428, "x9", lambda key: big(key, 64)[1]),
+}
+
+
+@pytest.mark.parametrize("name", BIG_LOADS)
+def test_loads_of_big_endian_data(name: str) -> None:
+    word, register, expected = BIG_LOADS[name]
+    _, registers = run("arm64be", [word])
+    result = registers[register]
+    key = random.Random(name).randbytes(32)
+    given = {var(f"k{n}", 32): value for n, value in enumerate(big(key, 32))}
+    assert evaluate([result], given)[result] == expected(key)
+
+
+# Encodings that store v0 or x9 to x0, where dst is, and the bytes there.
+BIG_STORES: dict[str, tuple[int, int, Callable[[int], bytes]]] = {
+    "st1 {v0.16b}": (0x4C00_7000, 16, lambda v0: v0.to_bytes(16, "little")),
+    "st1 {v0.4s}": (
+        0x4C00_7800,
+        16,
+        lambda v0: b"".join(lane.to_bytes(4, "big") for lane in lanes(v0, 32)),
+    ),
+    "str q0": (0x3D80_0000, 16, lambda v0: v0.to_bytes(16, "big")),
+    "str d0": (0xFD00_0000, 8, lambda v0: v0.to_bytes(16, "big")[8:]),
+    "st1 {v0.s}[1]": (0x0D00_9000, 4, lambda v0: (v0 >> 32 & 0xFFFF_FFFF).to_bytes(4, "big")),
+    "str w9": (0xB900_0009, 4, lambda x9: (x9 & 0xFFFF_FFFF).to_bytes(4, "big")),
+}
+
+
+@pytest.mark.parametrize("name", BIG_STORES)
+def test_stores_of_big_endian_data(name: str) -> None:
+    word, size, expected = BIG_STORES[name]
+    machine, _ = run("arm64be", [word])
+    stored = machine.converter.term(machine.memory.region("dst", Linear(64, 0)).read(0, size))
+    (register,) = variables([stored])
+    value = random.Random(name).getrandbits(register.width)
+    assert evaluate([stored], {register: value})[stored].to_bytes(size, "big") == expected(value)
+
+
+def test_accesses_in_an_unknown_order_are_refused() -> None:
+    dc_zva_x0 = 0xD50B_7420
+    machine, _ = run("arm64", [dc_zva_x0])
+    assert machine.accesses
+    with pytest.raises(Unsupported, match="8 bytes in a byte order that is not known"):
+        run("arm64be", [dc_zva_x0])
+
+
+# Encodings, whose base is x1, and offset and size of the access; x5 is an index.
+LOADS_INTO_ZERO: dict[str, tuple[int, int, int]] = {
+    "ldr xzr, [x1, #8]": (0xF940_043F, 8, 8),
+    "ldrsw xzr, [x1, #8]": (0xB980_083F, 8, 4),
+    "ldrsb wzr, [x1]": (0x39C0_003F, 0, 1),
+    "ldursh xzr, [x1, #-2]": (0x789F_E03F, -2, 2),
+    "ldrsw xzr, [x1], #4": (0xB880_443F, 0, 4),
+    "ldrsb xzr, [x1, #4]!": (0x3880_4C3F, 4, 1),
+    "ldrh wzr, [x1, xzr, lsl #1]": (0x787F_783F, 0, 2),
+}
+
+
+@pytest.mark.parametrize("arch", ["arm64", "arm64be"])
+@pytest.mark.parametrize("name", LOADS_INTO_ZERO)
+def test_loads_into_the_zero_register_access_memory(name: str, arch: str) -> None:
+    word, offset, size = LOADS_INTO_ZERO[name]
+    machine, registers = run(arch, [word])
+    (access,) = machine.accesses
+    assert access.place is not None
+    assert (access.kind, access.place.region, access.size) == ("read", "key", size)
+    assert access.place.offset == offset
+    moved = 4 if name.endswith(("], #4", "!")) else 0
+    assert evaluate([registers["x1"]], {var("key", 64): 1000})[registers["x1"]] == 1000 + moved
+
+
+EXTENDED: dict[str, tuple[int, Callable[[int], int]]] = {
+    "uxtw": (0x4, lambda x5: x5 & 0xFFFF_FFFF),
+    "lsl": (0x6, lambda x5: x5),
+    "sxtw": (0xC, lambda x5: (x5 & 0xFFFF_FFFF) - ((x5 >> 31 & 1) << 32)),
+    "sxtx": (0xE, lambda x5: x5),
+}
+
+
+@pytest.mark.parametrize("scaled", [0, 1])
+@pytest.mark.parametrize("extension", EXTENDED)
+def test_index_of_a_load_into_the_zero_register(extension: str, scaled: int) -> None:
+    option, extend = EXTENDED[extension]
+    word = 0xF860_0800 | 5 << 16 | option << 12 | scaled << 12 | 4 << 5 | 31
+    machine, _ = run("arm64", [word])
+    (access,) = machine.accesses
+    for x4, x5 in PAIRS:
+        given = assignment([access.address], x4=x4, x5=x5)
+        expected = x4 + (extend(x5) << 3 * scaled)
+        assert evaluate([access.address], given)[access.address] == expected % 2**64
+
+
+def test_vex_still_drops_loads_into_the_zero_register() -> None:
+    """When it does not, the addition can go."""
+    for name in ("ldrsw xzr, [x1, #8]", "ldrsb wzr, [x1]", "ldrh wzr, [x1, xzr, lsl #1]"):
+        code = LOADS_INTO_ZERO[name][0].to_bytes(4, "little")
+        lift: Any = pyvex.lift
+        block = lift(code, ENTRY, archinfo.ArchAArch64(), opt_level=0)
+        assert "LDle" not in str(block)
+
+
+def test_floating_point_registers_are_moved_as_bits_and_never_computed_with() -> None:
+    stp_d8_d9, ldp_d0_d1, fadd = 0x6D00_2408, 0x6D40_0400, 0x1E61_2800
+    _, registers = run("arm64", [stp_d8_d9, ldp_d0_d1])
+    for number in (0, 1):
+        value = registers[f"v{number}"]
+        saved = registers[f"d{number + 8}"]
+        given = {v: random.Random(number).getrandbits(128) for v in variables([value, saved])}
+        assert evaluate([value], given)[value] == evaluate([saved], given)[saved]
+    with pytest.raises(Unsupported, match="floating-point operation Iop_AddF64"):
+        run("arm64", [fadd])

@@ -15,7 +15,7 @@ ARM64BE = replace(
     title="AArch64 big-endian",
     byte_order="big",
     instruction_set=ARM64.instruction_set,
-    instruction_order="little",
+    code_order="little",
     debian="",
     qemu="aarch64_be",
 )

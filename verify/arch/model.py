@@ -92,7 +92,7 @@ class Architecture:
 
     `instruction_set` is the name under which the semantics and encodings of its instructions are
     kept, which architectures of other byte orders and ABIs share; by default its own name.
-    `instruction_order` is the byte order of instructions, by default that of data.
+    `code_order` is the byte order of instructions, None where it is that of data.
     `has_flags` tells from `e_flags` whether a file of this machine has this ABI. `other_reading` is
     that of a second, independent lifter, None where there is none. `toc` is the register that holds
     the base of the table of contents at entry, where a function has one.
@@ -121,18 +121,20 @@ class Architecture:
     abi: str
     patching: Patching | None = None
     instruction_set: str = ""
-    instruction_order: Literal["little", "big", ""] = ""
+    code_order: Literal["little", "big"] | None = None
     has_flags: Callable[[int], bool] = any_flags
     other_reading: Reading | None = None
     toc: str = ""
 
     def __post_init__(self) -> None:
-        """Name the instruction set after the architecture where it has no other name, and give
-        instructions the byte order of data where they have no other."""
+        """Name the instruction set after the architecture where it has no other name."""
         if not self.instruction_set:
             object.__setattr__(self, "instruction_set", self.name)
-        if not self.instruction_order:
-            object.__setattr__(self, "instruction_order", self.byte_order)
+
+    @property
+    def instruction_order(self) -> Literal["little", "big"]:
+        """The byte order of instructions."""
+        return self.code_order or self.byte_order
 
     @property
     def popped_at_return(self) -> int:

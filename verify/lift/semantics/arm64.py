@@ -1,4 +1,5 @@
-"""What is particular to AArch64 under VEX: its flags, and data that are big-endian.
+"""What is particular to AArch64 under VEX: its flags, data that are big-endian, and loads into the
+zero register.
 
 VEX's `libvex_guest_arm64.h` describes the thunk; the flags lie as in NZCV, the conditions are
 numbered as in the encodings (Arm Architecture Reference Manual for A-profile, "NZCV, Condition
@@ -15,7 +16,10 @@ from typing import Any
 from angr import claripy
 from angr.engines.vex.claripy.ccall import arm64g_calculate_flags_nzcv
 
+from verify.lift.engine import Layout
 from verify.lift.flags import FlagThunk
+from verify.lift.machine import Machine
+from verify.lift.semantics import Encoded, Semantics
 
 _COPIED = 0
 _WIDTH = 64
@@ -107,3 +111,79 @@ def _transferred(word: int) -> int | None:
     if group == 0b111 and (kind == 1 or (kind == 0 and offset)):  # "Load/store register (...)"
         return 16 if vector and not opcode and _bits(word, 23) else 1 << opcode
     return None
+
+
+_POST_INDEX, _PRE_INDEX = 1, 3
+_ZERO = 31
+"""The number of xzr as an operand, and of sp as a base."""
+_LOADS = {
+    (0, 1): "ldrb",
+    (0, 2): "ldrsb",
+    (0, 3): "ldrsb",
+    (1, 1): "ldrh",
+    (1, 2): "ldrsh",
+    (1, 3): "ldrsh",
+    (2, 1): "ldr",
+    (2, 2): "ldrsw",
+    (3, 1): "ldr",
+}
+"""Mnemonics by size, as a power of 2, and opc."""
+
+
+def _general(machine: Machine, layout: Layout, name: str) -> Any:
+    return machine.get(*layout.registers[name])
+
+
+def _offset(machine: Machine, layout: Layout, word: int) -> Any:
+    """What "Load/store register (register offset)" adds to the base: Rm, extended and shifted."""
+    number, option = _bits(word, 16, 5), _bits(word, 13, 3)
+    zero = claripy.BVV(0, _WIDTH)
+    value = zero if number == _ZERO else _general(machine, layout, f"x{number}")
+    if not option & 1:
+        half = value[31:0]
+        value = half.sign_extend(32) if option & 4 else half.zero_extend(32)
+    return value << (_bits(word, 30, 2) if _bits(word, 12) else 0)
+
+
+def _load_into_zero(machine: Machine, layout: Layout, word: int) -> None:
+    """A load of a general register whose destination is xzr or wzr."""
+    size, number = 1 << _bits(word, 30, 2), _bits(word, 5, 5)
+    name = "xsp" if number == _ZERO else f"x{number}"
+    base = _general(machine, layout, name)
+    if _bits(word, 24):
+        machine.load(base + size * _bits(word, 10, 12), size, machine.little)
+        return
+    if _bits(word, 21):
+        machine.load(base + _offset(machine, layout, word), size, machine.little)
+        return
+    moved = base + (_bits(word, 12, 9) ^ 0x100) - 0x100
+    kind = _bits(word, 10, 2)
+    machine.load(base if kind == _POST_INDEX else moved, size, machine.little)
+    if kind in {_POST_INDEX, _PRE_INDEX}:
+        machine.put(layout.registers[name][0], moved)
+
+
+_ADDRESSING = {
+    "unsigned immediate": (0x3F00_0000, 0x3900_0000),
+    "unscaled immediate": (0x3F20_0C00, 0x3800_0000),
+    "immediate post-indexed": (0x3F20_0C00, 0x3800_0400),
+    "unprivileged": (0x3F20_0C00, 0x3800_0800),
+    "immediate pre-indexed": (0x3F20_0C00, 0x3800_0C00),
+    "register offset": (0x3F20_4C00, 0x3820_4800),
+}
+
+ENCODED = tuple(
+    Encoded(
+        mask | 0xC0C0_001F,
+        value | size << 30 | opc << 22 | _ZERO,
+        Semantics(
+            mnemonic,
+            _load_into_zero,
+            f"A64 Instruction Set Encoding, Load/store register ({addressing})",
+            "",
+        ),
+    )
+    for addressing, (mask, value) in _ADDRESSING.items()
+    for (size, opc), mnemonic in _LOADS.items()
+)
+"""Loads into the zero register, which still access memory: VEX drops most of them."""
