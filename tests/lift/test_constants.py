@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.lift.programs import run, start
-from verify.arch import Lifter, by_name
+from verify.arch import by_name
 from verify.lift.machine import Unsupported
 from verify.terms import const
 from verify.terms.term import BINARY
@@ -21,15 +20,7 @@ from angr import claripy  # isort: skip
 from pypcode import OpCode  # isort: skip
 
 POWERPC = by_name("powerpc64le")
-PCODE = replace(
-    POWERPC,
-    lifter=Lifter("pcode", "PowerPC:LE:64:default"),
-    registers=tuple(
-        replace(register, storage="LR" if register.name == "lr" else register.name)
-        for register in POWERPC.registers
-        if register.name in {"lr", *(f"r{n}" for n in range(32))}
-    ),
-)
+PCODE = POWERPC.read_by_other() or POWERPC
 
 SHIFTS: dict[str, Callable[[Any, Any], Any]] = {
     "bvshl": lambda a, b: a << b,

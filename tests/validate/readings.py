@@ -15,7 +15,12 @@ from verify.target import CodeSegment, Function, Target
 
 BINARIES = Path(__file__).resolve().parents[2] / "binaries"
 ADDRESS = 0x1000
-RETURN = {"loongarch64": 0x4C000020, "powerpc64le": 0x4E800020}
+RETURN = {
+    "loongarch64": 0x4C000020,
+    "powerpc": 0x4E800020,
+    "powerpc64": 0x4E800020,
+    "powerpc64le": 0x4E800020,
+}
 
 import_angr()
 
@@ -23,7 +28,8 @@ import_angr()
 def target_of(architecture: str, *words: int) -> Target:
     """A function that is these words and a few returns."""
     returns = [RETURN[architecture]] * 4
-    code = b"".join(word.to_bytes(4, "little") for word in (*words, *returns))
+    order = by_name(architecture).byte_order
+    code = b"".join(word.to_bytes(4, order) for word in (*words, *returns))
     return Target(
         "words",
         "",
@@ -50,7 +56,7 @@ def stock(architecture: Architecture, code: CodeReader) -> Engine:
         engine._added, engine._operations, engine._helpers = (), {}, {}
         engine._alignment = None
     else:
-        engine._replacements = {}
+        engine._replacements, engine._undecoded = {}, ()
     faulty: Engine = engine
     return faulty
 

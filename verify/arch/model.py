@@ -64,10 +64,14 @@ class Lifter:
 
 @dataclass(frozen=True)
 class Reading:
-    """A lifter, and the registers with their places in its storage."""
+    """A lifter, and the registers with their places in its storage.
+
+    `scratch` are the lifter's names of what it uses inside of one instruction only.
+    """
 
     lifter: Lifter
     registers: tuple[Register, ...]
+    scratch: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,8 @@ class Architecture:
     `code_order` is the byte order of instructions, None where it is that of data.
     `has_flags` tells from `e_flags` whether a file of this machine has this ABI. `other_reading` is
     that of a second, independent lifter, None where there is none. `toc` is the register that holds
-    the base of the table of contents at entry, where a function has one.
+    the base of the table of contents at entry, where a function has one; `scratch` is as in
+    Reading.
     """
 
     name: str
@@ -125,6 +130,7 @@ class Architecture:
     has_flags: Callable[[int], bool] = any_flags
     other_reading: Reading | None = None
     toc: str = ""
+    scratch: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Name the instruction set after the architecture where it has no other name."""
@@ -146,8 +152,14 @@ class Architecture:
         other = self.other_reading
         if other is None:
             return None
-        first = Reading(self.lifter, self.registers)
-        return replace(self, lifter=other.lifter, registers=other.registers, other_reading=first)
+        first = Reading(self.lifter, self.registers, self.scratch)
+        return replace(
+            self,
+            lifter=other.lifter,
+            registers=other.registers,
+            scratch=other.scratch,
+            other_reading=first,
+        )
 
     def register(self, name: str) -> Register:
         """The register of that name; raises KeyError."""

@@ -35,5 +35,5 @@ POWERPC = Architecture(
     abi="System V",
     patching=feature_fixups(32, "big"),
     instruction_set="powerpc",
-    other_reading=pcode("PowerPC:BE:32:default", "big"),
+    other_reading=pcode("PowerPC:BE:32:default"),
 )

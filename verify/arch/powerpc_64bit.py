@@ -55,5 +55,5 @@ def powerpc_64bit(
         instruction_set="powerpc",
         has_flags=lambda flags: flags & _VERSION in versions,
         toc="r2",
-        other_reading=pcode(f"PowerPC:{order}:64:default", byte_order),
+        other_reading=pcode(f"PowerPC:{order}:64:default"),
     )

@@ -10,7 +10,6 @@ thread pointer. f0 to f31 are the high halves of VSR 0 to 31, v0 to v31 are VSR 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 from verify.arch.model import Lifter, Reading, Register, Saved
 
@@ -61,13 +60,9 @@ def vex(language: str) -> Reading:
     )
 
 
-def pcode(language: str, byte_order: Literal["little", "big"]) -> Reading:
-    """SLEIGH, which keeps each condition field in a byte of `crall`, CR0 in the first, and VRSAVE
-    as special-purpose register 256; VSCR it does not know."""
-
-    def low(number: int) -> int:
-        return 8 * (number if byte_order == "little" else _FIELDS.stop - 1 - number)
-
+def pcode(language: str) -> Reading:
+    """SLEIGH, which keeps a condition field in one byte, and VRSAVE as special-purpose register
+    256; VSCR it does not know."""
     return Reading(
         Lifter("pcode", language),
         (
@@ -78,12 +73,11 @@ def pcode(language: str, byte_order: Literal["little", "big"]) -> Reading:
                 Register(f"xer.{field}", f"xer_{storage}")
                 for field, storage in (("so", "so"), ("ov", "ov"), ("ca", "ca"), ("bc", "count"))
             ),
-            *(
-                Register(f"cr{n}", "crall", _field_use(n), (low(n) + 3, low(n) + 1))
-                for n in _FIELDS
-            ),
-            *(Register(f"cr{n}.so", "crall", _field_use(n), (low(n), low(n))) for n in _FIELDS),
+            *(Register(f"cr{n}", f"cr{n}", _field_use(n), (3, 1)) for n in _FIELDS),
+            *(Register(f"cr{n}.so", f"cr{n}", _field_use(n), (0, 0)) for n in _FIELDS),
             *_vectors("vs{}"),
             Register("vrsave", "spr100", Saved.CALLEE, (31, 0)),
         ),
+        # The address of lmw and stmw.
+        frozenset({"tea"}),
     )

@@ -16,13 +16,20 @@ import archinfo
 from angr import claripy
 from angr.engines.pcode.emulate import PcodeEmulatorMixin
 from angr.engines.pcode.lifter import IRSB, PcodeBasicBlockLifter
-from pypcode import OpCode
+from pypcode import BadDataError, OpCode, UnimplError
 
 from verify.arch import Architecture, Saved
 from verify.lift.engine import Block, CodeReader, Layout, Successor, only_true
 from verify.lift.machine import Machine, Unsupported
-from verify.lift.semantics import Semantics, semantics_for, undefined_above
+from verify.lift.semantics import (
+    Encoded,
+    Semantics,
+    semantics_for,
+    undecoded_for,
+    undefined_above,
+)
 
+_WORD_BYTES = 4
 _MAX_INSTRUCTIONS = 90
 """SLEIGH is given all of a block's bytes at once; angr cuts a longer block at byte 400."""
 
@@ -73,6 +80,7 @@ class PcodeEngine(PcodeEmulatorMixin):  # type: ignore[misc]
         hard_wired = {r.storage for r in architecture.with_saved(Saved.CONSTANT)}
         self.layout = Layout(names, self._little, frozenset(names[name][0] for name in hard_wired))
         self._replacements: Mapping[str, Semantics] = semantics_for(architecture.instruction_set)
+        self._undecoded = undecoded_for(architecture.instruction_set)
         self._undefined_above = [
             (start, start + size)
             for start, size in map(names.__getitem__, undefined_above(architecture.instruction_set))
@@ -89,6 +97,11 @@ class PcodeEngine(PcodeEmulatorMixin):  # type: ignore[misc]
         if not size:
             raise Unsupported(address, "execution leaves the code of the image")
         assert data is not None
+        added = self._addition(data)
+        if added is not None:
+            word = self._word(data)
+            alone = _Instruction(address, _WORD_BYTES, (), added.semantics, word)
+            return Block(address, (address,), _WORD_BYTES, [alone])
         irsb = IRSB(None, address, self.arch)
         self._lifter.lift(irsb, address, data, max_bytes=size, max_inst=limit)
         if irsb.jumpkind == "Ijk_NoDecode" and not irsb._ops:
@@ -99,6 +112,16 @@ class PcodeEngine(PcodeEmulatorMixin):  # type: ignore[misc]
         addresses = tuple(instruction.address for instruction in instructions)
         last = instructions[-1]
         return Block(address, addresses, last.address + last.size - address, instructions)
+
+    def _word(self, data: bytes) -> int:
+        """The number that the bytes at an instruction of 32 bits make."""
+        return int.from_bytes(data[:_WORD_BYTES], "little" if self._little else "big")
+
+    def _addition(self, data: bytes) -> Encoded | None:
+        """The meaning of the instruction at the start of the data, if SLEIGH does not decode it."""
+        word = self._word(data)
+        known = (one for one in self._undecoded if word & one.mask == one.value)
+        return next(known, None) if len(data) >= _WORD_BYTES else None
 
     def _split(self, irsb: Any, data: bytes) -> list[_Instruction]:
         groups: list[tuple[int, int, list[Any]]] = []
@@ -115,14 +138,13 @@ class PcodeEngine(PcodeEmulatorMixin):  # type: ignore[misc]
                 data, irsb.addr, max_instructions=len(groups)
             ).instructions
         }
-        order = "little" if self._little else "big"
         return [
             _Instruction(
                 address,
                 size,
                 tuple(ops),
                 self._replacements.get(texts[address]),
-                int.from_bytes(data[address - irsb.addr :][:size], order),  # type: ignore[arg-type]
+                self._word(data[address - irsb.addr :]),
             )
             for address, size, ops in groups
         ]
@@ -318,7 +340,25 @@ class PcodeEngine(PcodeEmulatorMixin):  # type: ignore[misc]
     def disassemble(self, address: int, size: int) -> list[tuple[int, str]]:
         """(address, text) of each instruction of a range."""
         data = self._code(address, size) or b""
-        instructions = self._lifter.context.disassemble(data, address).instructions
+        found: list[tuple[int, str]] = []
+        start = 0
+        # What SLEIGH does not decode ends its disassembly.
+        for offset in range(0, len(data), _WORD_BYTES) if self._undecoded else ():
+            added = self._addition(data[offset:])
+            if added is not None:
+                found += self._decoded(data[start:offset], address + start)
+                found.append((address + offset, added.text(self._word(data[offset:]))))
+                start = offset + _WORD_BYTES
+        return found + self._decoded(data[start:], address + start)
+
+    def _decoded(self, data: bytes, address: int) -> list[tuple[int, str]]:
+        """SLEIGH's disassembly of some bytes; nothing where it does not decode them."""
+        if not data:
+            return []
+        try:
+            instructions = self._lifter.context.disassemble(data, address).instructions
+        except (BadDataError, UnimplError):
+            return []
         return [(i.addr.offset, f"{i.mnem} {i.body}".strip()) for i in instructions]
 
 

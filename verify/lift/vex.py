@@ -334,8 +334,7 @@ class _Added:
     @property
     def text(self) -> str:
         """The instruction as assembly."""
-        operands = self.encoded.operands(self.word)
-        return f"{self.encoded.semantics.mnemonic} {operands}".strip()
+        return self.encoded.text(self.word)
 
 
 class _Leave(Exception):

@@ -149,6 +149,8 @@ def _path(engine: Engine, registers: Registers, address: int, successor: Success
         if storage == PROGRAM_COUNTER:
             # SLEIGH keeps the target of some branches there; it is compared as the target.
             continue
+        if storage in registers.scratch:
+            continue
         names = registers.at(touched)
         if not names:
             raise Unsupported(address, f"writes {storage}, which QEMU does not show")

@@ -27,6 +27,7 @@ class Registers:
     def __init__(self, architecture: Architecture, encoding: Encoding, layout: Layout) -> None:
         self._architecture = architecture
         self._layout = layout
+        self.scratch = architecture.scratch
         self._seen = {register.name: register for register in observed(architecture, *Saved)}
         self._by_storage: dict[str, list[Register]] = {}
         for register in architecture.registers:

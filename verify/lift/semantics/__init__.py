@@ -55,6 +55,10 @@ class Encoded:
     semantics: Semantics
     operands: Callable[[int], str] = no_operands
 
+    def text(self, word: int) -> str:
+        """An instruction as assembly."""
+        return f"{self.semantics.mnemonic} {self.operands(word)}".strip()
+
 
 def semantics_for(instruction_set: str) -> Mapping[str, Semantics]:
     """The replacements for one instruction set by the lifter's mnemonic; empty if it has none."""
@@ -69,8 +73,14 @@ def undefined_above(instruction_set: str) -> tuple[str, ...]:
 
 
 def encoded_for(instruction_set: str) -> tuple[Encoded, ...]:
-    """The additions for one instruction set whose lifter knows no mnemonic for them."""
+    """The additions for one instruction set that VEX does not decode."""
     table: tuple[Encoded, ...] = _of(instruction_set, "ENCODED", ())
+    return table
+
+
+def undecoded_for(instruction_set: str) -> tuple[Encoded, ...]:
+    """The additions for one instruction set that SLEIGH does not decode."""
+    table: tuple[Encoded, ...] = _of(instruction_set, "UNDECODED", ())
     return table
 
 
