@@ -24,6 +24,7 @@ from verify.evidence.check_command import register as register_check
 from verify.evidence.command import register as register_replay
 from verify.image import InputError, Running, extract_to, open_images
 from verify.image.debian import DEFAULT_SUITE, UnreachableError, fetch
+from verify.mutate.command import register as register_mutate
 from verify.options import PROPERTIES, Options
 from verify.output import STANDARD_OUTPUT, write_text
 from verify.report.console import console_for, prepare_streams
@@ -279,6 +280,7 @@ def fetch_root() -> None:
 register_validate_lifter(app)
 register_check(app)
 register_replay(app)
+register_mutate(app)
 
 
 def _write_outcome(json: str | None, outcome: Outcome) -> int:

@@ -231,13 +231,13 @@ def _impossible(decided: Decided, facts: Iterable[Term]) -> bool:
     return check(failing, _FORCED_BUDGET).answer is Answer.UNSAT
 
 
-def refutations(
+def seen_broken(
     target: Target,
     segments: Segments | None,
     failed: Mapping[str, Sequence[Decided]],
-) -> dict[str, Refutation]:
-    """For each property that failed (by id, with its obligations), what the real bytes do that
-    breaks it; a property for which nothing was seen is missing.
+) -> dict[str, tuple[Breach, Observation]]:
+    """What executions of the real bytes show to be broken, by property: of those that failed (by
+    id, with their obligations) and of any other that shows at the return.
 
     Raises verify.qemu.QemuError when the bytes could not be executed.
     """
@@ -252,13 +252,23 @@ def refutations(
         if property_id not in seen and segments is not None:
             probed = _probe_all(target, segments, group)
             if probed is not None:
-                seen[property_id] = probed
+                breach, observation = probed
+                seen[property_id] = replace(breach, property=property_id), observation
+    return seen
+
+
+def refutations(
+    target: Target,
+    segments: Segments | None,
+    failed: Mapping[str, Sequence[Decided]],
+) -> dict[str, Refutation]:
+    """For each property that failed, what the real bytes do that breaks it, on the simplest inputs
+    found; a property for which nothing was seen is missing. As `seen_broken`."""
     found = {}
-    for property_id, (breach, observation) in seen.items():
+    for property_id, (breach, observation) in seen_broken(target, segments, failed).items():
         if property_id in failed:
             shrunk = _simplest(target, breach, observation)
             forced = _forced(segments, failed[property_id], shrunk.breach.inputs)
             notes = (*shrunk.notes, *forced)
-            shown = replace(shrunk.breach, property=property_id)
-            found[property_id] = Refutation(shown, observation, notes)
+            found[property_id] = Refutation(shrunk.breach, observation, notes)
     return found

@@ -7,7 +7,7 @@ knows of angr, of an architecture or of ChaCha20.
 
 from verify.terms.evaluate import evaluate
 from verify.terms.linear import Linear, linear
-from verify.terms.smt import to_smtlib, to_z3
+from verify.terms.smt import definitions, to_smtlib, to_z3
 from verify.terms.term import (
     FALSE,
     TRUE,
@@ -45,6 +45,7 @@ __all__ = [
     "concat",
     "conjunction",
     "const",
+    "definitions",
     "disjunction",
     "equal",
     "evaluate",

@@ -87,15 +87,15 @@ def to_z3(roots: Iterable[Term], context: Any) -> list[Any]:
     return [built[root] for root in roots]
 
 
-def to_smtlib(assertions: Iterable[Term]) -> str:
-    """A complete SMT-LIB 2.6 script in QF_BV that asserts all of the terms and asks for sat.
+def definitions(roots: Iterable[Term]) -> tuple[list[str], dict[Term, str]]:
+    """SMT-LIB 2.6 commands that declare the variables of the roots and define their sub-terms,
+    and how each term is written after them.
 
-    Shared sub-terms become `let`-free definitions, so the text stays linear in the graph.
+    Shared sub-terms become definitions of their own, so the text stays linear in the graph.
     """
-    assertions = list(assertions)
-    lines = ["(set-logic QF_BV)"]
+    lines: list[str] = []
     names: dict[Term, str] = {}
-    for term in postorder(assertions):
+    for term in postorder(list(roots)):
         if term.op == "const":
             digits = f"(_ bv{term.data} {term.width})"
             names[term] = digits if term.width else ("true" if term.data else "false")
@@ -113,8 +113,15 @@ def to_smtlib(assertions: Iterable[Term]) -> str:
             operator = f"(_ {term.op} {term.amount})"
         body = _nested(operator, [names[arg] for arg in term.args])
         lines.append(f"(define-fun {names[term]} () {sort} {body})")
-    lines += [f"(assert {names[term]})" for term in assertions]
-    return "\n".join([*lines, "(check-sat)", ""])
+    return lines, names
+
+
+def to_smtlib(assertions: Iterable[Term]) -> str:
+    """A complete SMT-LIB 2.6 script in QF_BV that asserts all of the terms and asks for sat."""
+    assertions = list(assertions)
+    lines, names = definitions(assertions)
+    asserted = [f"(assert {names[term]})" for term in assertions]
+    return "\n".join(["(set-logic QF_BV)", *lines, *asserted, "(check-sat)", ""])
 
 
 def _nested(operator: str, args: list[str]) -> str:

@@ -7,34 +7,17 @@ variable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
-from verify.lift.cells import Cells
-from verify.lift.convert import Converter
 from verify.lift.engine import FAULT, Block, Engine, Successor
-from verify.lift.machine import UNDEFINED, Machine, Unsupported
-from verify.lift.memory import Place, RegionMemory
+from verify.lift.generic import Touch, touches, unknown_machine
+from verify.lift.machine import UNDEFINED, Unsupported
 from verify.qemu.machines import PROGRAM_COUNTER
-from verify.terms import Linear, Term, conjunction, const, extract, substitute, var, variables
+from verify.terms import Term, conjunction, const, extract, substitute, var, variables
 from verify.validate.registers import INITIAL, Registers
 
 _KINDS = ("jump", "call", FAULT)
-
-
-@dataclass(frozen=True)
-class Touch:
-    """One access: `size` bytes at `address`.
-
-    `value` is the value that is stored, or the variable that stands for what is loaded; its bytes
-    lie in memory in the architecture's byte order.
-    """
-
-    write: bool
-    address: Term
-    size: int
-    value: Term
 
 
 @dataclass(frozen=True)
@@ -72,46 +55,10 @@ class Reading:
     @property
     def fixed(self) -> tuple[int, int] | None:
         """(address, size) of the first access if no register decides the address, else None."""
-        touches = [touch for path in self.paths for touch in path.touches]
-        if not touches or touches[0].address.value is None:
+        touched = [touch for path in self.paths for touch in path.touches]
+        if not touched or touched[0].address.value is None:
             return None
-        return touches[0].address.value, touches[0].size
-
-
-class _Recorder(RegionMemory):
-    """Memory in which nothing is known, and which keeps the values stored in their order."""
-
-    def __init__(self, little: bool) -> None:
-        super().__init__(little, {}, lambda _address, _size: None, {})
-        self.little = little
-        self.stored: list[Any] = []
-
-    def copy(self) -> _Recorder:
-        """An independent copy."""
-        twin = _Recorder(self.little)
-        twin.stored = list(self.stored)
-        return twin
-
-    def normalise(self, _address: Linear) -> Place | None:
-        return None
-
-    def load(self, _place: Place | None, _size: int, fresh: Callable[[], Any]) -> Any:
-        return fresh()
-
-    def store(self, _place: Place | None, value: Any) -> None:
-        self.stored.append(value)
-
-
-def _machine(registers: Registers, engine: Engine, address: int) -> Machine:
-    layout = engine.layout
-    little = registers.byte_order == "little"
-
-    def initial(offset: int, size: int) -> tuple[int, int, Any]:
-        name, start, length = layout.enclosing(offset, size)
-        return start, length, registers.initial(name, 8 * length)
-
-    cells = Cells(layout.little, initial)
-    return Machine(cells, _Recorder(little), Converter(), little, address, layout.constants)
+        return touched[0].address.value, touched[0].size
 
 
 def read(engine: Engine, registers: Registers, block: Block) -> Reading:
@@ -123,7 +70,8 @@ def read(engine: Engine, registers: Registers, block: Block) -> Reading:
     address = block.address
     if block.instructions != (address,):
         raise Unsupported(address, f"lifted as {len(block.instructions)} instructions")
-    successors = engine.run(block, _machine(registers, engine, address))
+    machine = unknown_machine(engine, registers.byte_order, address, registers.initial)
+    successors = engine.run(block, machine)
     paths = tuple(_path(engine, registers, address, successor) for successor in successors)
     used = variables(term for path in paths for term in path.roots)
     loaded = {touch.value for path in paths for touch in path.touches if not touch.write}
@@ -162,18 +110,9 @@ def _path(engine: Engine, registers: Registers, address: int, successor: Success
                 written[name] = value
             elif value is not var(f"{INITIAL}{name}", value.width):
                 raise Unsupported(address, f"writes {name}, which QEMU does not show")
-    assert isinstance(machine.memory, _Recorder)
-    stored = iter(machine.memory.stored)
-    touches = []
-    for access in machine.accesses:
-        if access.kind == "write":
-            value = term(next(stored))
-        else:
-            (value,) = variables((access.value,))
-        touches.append(Touch(access.kind == "write", access.address, access.size, value))
     guard = conjunction(term(guard) for guard in machine.guards)
     faults = successor.kind == FAULT
-    return _settled(Path(guard, written, tuple(touches), term(successor.target), faults))
+    return _settled(Path(guard, written, touches(machine), term(successor.target), faults))
 
 
 def _settled(path: Path) -> Path:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from verify import qemu
+from verify.lift.generic import Touch
 from verify.terms import Term, evaluate, linear, variables
-from verify.validate.reading import Reading, Touch
+from verify.validate.reading import Reading
 from verify.validate.registers import Registers
 
 BACKGROUNDS = 64

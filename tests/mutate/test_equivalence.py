@@ -1,0 +1,120 @@
+"""An argument for equivalence is found for changes without effect, and never for a fault."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.proving import target_of
+from verify.mutate.equivalence import Relation, equivalence
+from verify.mutate.model import Mutant, Operator, patched
+from verify.target import Target
+
+LOONGARCH, POWERPC = "loongarch64/looped.so", "powerpc64le/looped.so"
+NOP = {LOONGARCH: 0x03400000, POWERPC: 0x60000000}
+
+
+def words(target: Target) -> list[int]:
+    data = target.function_bytes
+    return [int.from_bytes(data[at : at + 4], "little") for at in range(0, len(data), 4)]
+
+
+def changed(program: str, changes: dict[int, int]) -> Target:
+    """The program with other words at some places (indices of instructions)."""
+    target = target_of(program)
+    for index, word in changes.items():
+        address = target.function.address + 4 * index
+        target = patched(target, address, word.to_bytes(4, "little"))
+    return target
+
+
+def find(program: str, *sequence: int) -> int:
+    """The index of the first of these consecutive words, which occur."""
+    code = words(target_of(program))
+    for index in range(len(code)):
+        if code[index : index + len(sequence)] == list(sequence):
+            return index
+    raise AssertionError(sequence)
+
+
+# li.w-like clears in the epilogues: `move reg, $zero` is `or reg, $zero, $zero`.
+CLEAR_A5, CLEAR_A6 = 0x00150009, 0x0015000A
+
+
+def test_independent_instructions_may_be_swapped() -> None:
+    at = find(LOONGARCH, CLEAR_A5, CLEAR_A6)
+    mutant = changed(LOONGARCH, {at: CLEAR_A6, at + 1: CLEAR_A5})
+    assert "does the same from any state" in equivalence(target_of(LOONGARCH), mutant)
+
+
+def test_a_cleared_register_may_be_any_constant() -> None:
+    at = find(LOONGARCH, CLEAR_A5, CLEAR_A6)
+    one = 0x02800400 | 9  # addi.w a5, zero, 1
+    argument = equivalence(target_of(LOONGARCH), changed(LOONGARCH, {at: one}))
+    assert argument.endswith("a5 may differ behind it, unused")
+
+
+@pytest.mark.parametrize(
+    ("what", "word"),
+    [
+        ("is left as it is", 0x03400000),
+        ("is what another register holds", 0x00150009 | 12 << 5),  # move a5, t0
+        ("is loaded", 0x28800000 | 3 << 5 | 9),  # ld.w a5, sp, 0
+    ],
+)
+def test_a_cleared_register_may_not_be_anything_else(what: str, word: int) -> None:
+    at = find(LOONGARCH, CLEAR_A5, CLEAR_A6)
+    assert equivalence(target_of(LOONGARCH), changed(LOONGARCH, {at: word})) == "", what
+
+
+@pytest.mark.parametrize("program", [LOONGARCH, POWERPC])
+def test_no_single_deletion_is_called_equivalent_if_it_breaks_something(program: str) -> None:
+    """Some instructions is deleted; what QEMU shows broken must have no argument."""
+    from verify.witness import search
+
+    target = target_of(program)
+    broken = 0
+    for index in range(0, len(words(target)), 20):
+        mutant = changed(program, {index: NOP[program]})
+        if search(mutant):
+            broken += 1
+            assert equivalence(target, mutant) == "", index
+    assert broken >= 8
+
+
+@pytest.mark.parametrize("program", [LOONGARCH, POWERPC])
+def test_two_words_of_output_may_not_change_places(program: str) -> None:
+    """Two stores may be swapped, but not only what they store."""
+    target = target_of(program)
+    code = words(target)
+    store = 0x29800000 if program == LOONGARCH else 0x90000000
+    mask = 0xFFC00000 if program == LOONGARCH else 0xFC000000
+    at = next(
+        index
+        for index in range(len(code) - 1)
+        if code[index] & mask == store == code[index + 1] & mask
+    )
+    registers = 0x1F if program == LOONGARCH else 0x1F << 21
+    one, two = code[at], code[at + 1]
+    swapped = {
+        at: one & ~registers | two & registers,
+        at + 1: two & ~registers | one & registers,
+    }
+    assert equivalence(target, changed(program, swapped)) == ""
+    assert equivalence(target, changed(program, {at: two, at + 1: one})) != ""
+
+
+def test_relations_join() -> None:
+    for one in Relation:
+        assert one.joined(one) is one
+        assert one.joined(Relation.EQUAL) is one
+        assert one.joined(Relation.ANY) is Relation.ANY
+    assert Relation.LOW.joined(Relation.CONSTANT) is Relation.ANY
+
+
+def test_the_same_function_is_equivalent() -> None:
+    target = target_of(LOONGARCH)
+    assert equivalence(target, target)
+
+
+def test_a_mutant_is_named_by_its_change() -> None:
+    assert Mutant(Operator.SWAP, 0x1234, b"ab", b"ba").id == "swap@0x1234:6261"

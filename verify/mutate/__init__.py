@@ -1,0 +1,1 @@
+"""Mutants: a function with one change each, made to measure that no wrong program is proved."""

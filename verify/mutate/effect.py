@@ -1,0 +1,66 @@
+"""What a basic block does to any state of registers and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from angr import claripy
+
+from verify.arch import Architecture
+from verify.lift.engine import Block, Engine, Successor
+from verify.lift.generic import Touch, touches, unknown_machine
+from verify.lift.machine import Unsupported
+from verify.terms import Term, conjunction, extract
+
+INITIAL = "init_"
+"""Prefix of the variables for what the lifter's registers hold at the beginning of the block."""
+
+
+def _initial(name: str, width: int) -> Any:
+    return claripy.BVS(f"{INITIAL}{name}", width, explicit_name=True)
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way through a block: when it is taken, where it leads, the registers at its end (by the
+    ABI's names), its accesses in order, the offsets of the bytes of storage that it writes, and
+    whether it multiplies or divides."""
+
+    guard: Term
+    target: Term
+    registers: Mapping[str, Term]
+    touches: tuple[Touch, ...]
+    written: frozenset[int]
+    slow: bool
+
+
+def ways(architecture: Architecture, engine: Engine, block: Block) -> tuple[Way, ...]:
+    """Execute a block from a state of which nothing is known; raises Unsupported."""
+    machine = unknown_machine(engine, architecture.byte_order, block.address, _initial)
+    return tuple(_way(architecture, engine, end) for end in engine.run(block, machine))
+
+
+def _way(architecture: Architecture, engine: Engine, successor: Successor) -> Way:
+    machine = successor.machine
+    if successor.kind != "jump":
+        raise Unsupported(machine.instruction, successor.kind)
+    term = machine.converter.term
+    registers = {}
+    for register in architecture.registers:
+        whole = term(machine.registers.read(*engine.layout.registers[register.storage]))
+        registers[register.name] = extract(whole, *register.bits) if register.bits else whole
+    written = frozenset(
+        offset
+        for write in machine.register_writes
+        for offset in range(write.offset, write.offset + write.value.width // 8)
+    )
+    return Way(
+        conjunction(term(guard) for guard in machine.guards),
+        term(successor.target),
+        registers,
+        touches(machine),
+        written,
+        bool(machine.slow_operands),
+    )

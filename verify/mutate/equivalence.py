@@ -1,0 +1,370 @@
+"""Why a mutant does what the function does, by an argument that its proof does not use.
+
+The two functions are compared with each other, not with the specification: block by block, from
+states in which some registers may differ (`Relation`), and another solver decides. Invariants and
+the word order of ChaCha20 play no part. What is shown is that both take the same way, access the
+same addresses, leave the same memory, and agree in every register that the caller may use; where
+another register differs at the return, the mutant's value is a constant.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from enum import IntEnum
+from functools import cached_property
+
+from verify.arch import Architecture, Saved
+from verify.lift.generic import Touch
+from verify.lift.machine import UNDEFINED, Unsupported
+from verify.lift.select import engine_for
+from verify.mutate.effect import INITIAL, Way, ways
+from verify.mutate.traces import Base, Memory, place
+from verify.prove.cfg import control_flow
+from verify.target import Target
+from verify.terms import (
+    TRUE,
+    Term,
+    conjunction,
+    definitions,
+    equal,
+    extract,
+    substitute,
+    var,
+    variables,
+)
+
+_WORD = 32
+_SECONDS = 5.0
+"""What one query may take, ..."""
+_ALL_SECONDS = 30.0
+"""... and all of them."""
+_MAX_VISITS = 400
+
+
+PROGRAM_COUNTERS = ("pc", "cia", "ip")
+"""What lifters call the program counter, which is compared as the target."""
+
+
+class Relation(IntEnum):
+    """How a register of the mutant relates to that of the function; the smaller says more."""
+
+    EQUAL = 0
+    LOW = 1
+    """The low 32 bits are equal."""
+    CONSTANT = 2
+    """The mutant's value is a constant, the function's may be anything."""
+    ANY = 3
+
+    def joined(self, other: Relation) -> Relation:
+        """What holds if one of the two does."""
+        if {self, other} == {Relation.LOW, Relation.CONSTANT}:
+            return Relation.ANY
+        return max(self, other)
+
+
+Related = Mapping[str, Relation]
+"""By the ABI's names of registers; those that are not named are EQUAL."""
+
+
+class _Different(Exception):
+    """The functions are not shown to do the same; the message says where."""
+
+
+def equivalence(base: Target, mutant: Target) -> str:
+    """The argument in one line, empty where none was found."""
+    try:
+        return _Comparison(base, mutant).argument()
+    except (_Different, Unsupported):
+        return ""
+
+
+class _Comparison:
+    """Two functions of the same shape."""
+
+    def __init__(self, base: Target, mutant: Target) -> None:
+        # Another lifter than that of the proof, where there is one.
+        self._architecture: Architecture = base.architecture.read_by_other() or base.architecture
+        self._entry = base.function.address
+        self._engines = tuple(engine_for(self._architecture, t.code) for t in (base, mutant))
+        self._flows = tuple(control_flow(engine, self._entry) for engine in self._engines)
+        one, two = self._flows
+        if one.successors != two.successors:
+            raise _Different("the control flow differs")
+        self._same_bytes = {
+            address
+            for address, block in one.blocks.items()
+            if base.code(address, block.size) == mutant.code(address, two.blocks[address].size)
+        }
+        self._ways: dict[tuple[int, int], tuple[Way, ...]] = {}
+        self._until = time.monotonic() + _ALL_SECONDS
+
+    def argument(self) -> str:
+        """See `equivalence`; raises _Different."""
+        behind: dict[int, dict[str, Relation]] = {self._entry: {}}
+        pending = [self._entry]
+        visits = 0
+        differing: dict[str, None] = {}
+        while pending:
+            address = pending.pop()
+            visits += 1
+            if visits > _MAX_VISITS:
+                raise _Different("no fixed point")
+            related = behind[address]
+            if address in self._same_bytes and not related:
+                after: dict[str, Relation] = {}
+            else:
+                after = self._behind(address, related)
+            differing |= dict.fromkeys(after)
+            for following in self._flows[0].successors[address]:
+                known = behind.get(following)
+                joined = after if known is None else _join(known, after)
+                if joined != known:
+                    behind[following] = joined
+                    pending.append(following)
+        changed = [a for a in self._flows[0].blocks if a not in self._same_bytes]
+        where = ", ".join(f"{address:#x}" for address in sorted(changed))
+        rest = f"; {', '.join(differing)} may differ behind it, unused" if differing else ""
+        return f"the block at {where} does the same from any state{rest}"
+
+    def _at(self, side: int, address: int) -> tuple[Way, ...]:
+        key = (side, address)
+        if key not in self._ways:
+            block = self._flows[side].blocks[address]
+            self._ways[key] = ways(self._architecture, self._engines[side], block)
+        return self._ways[key]
+
+    def _behind(self, address: int, related: Related) -> dict[str, Relation]:
+        """The registers that may differ behind a block; raises _Different."""
+        one, two = self._at(0, address), self._at(1, address)
+        if len(one) != len(two):
+            raise _Different(f"the block at {address:#x} has other ways")
+        replacement, assumptions = self._states(related)
+        found: dict[str, Relation] = {}
+        for ours, theirs in zip(one, two, strict=True):
+            pair = _Pair(ours, theirs, replacement, assumptions, self._architecture)
+            self._require(pair, address)
+            leaves = ours.target.value is None
+            found = _join(found, self._registers(pair, related, address, leaves=leaves))
+        return found
+
+    def _states(self, related: Related) -> tuple[dict[Term, Term], list[Term]]:
+        """The mutant's initial variables in those of the function, and what relates them."""
+        replacement: dict[Term, Term] = {}
+        assumptions: list[Term] = []
+        parts: dict[str, dict[str, Relation]] = {}
+        for name, relation in related.items():
+            parts.setdefault(self._architecture.register(name).storage, {})[name] = relation
+        for storage, registers in parts.items():
+            size = self._engines[0].layout.registers[storage][1]
+            ours = var(f"{INITIAL}{storage}", 8 * size)
+            theirs = var(f"{ours.name}'", 8 * size)
+            replacement[ours] = theirs
+            for register in self._architecture.registers:
+                if register.storage == storage:
+                    high, low = register.bits or (8 * size - 1, 0)
+                    match registers.get(register.name, Relation.EQUAL):
+                        case Relation.EQUAL:
+                            assumptions.append(
+                                equal(extract(ours, high, low), extract(theirs, high, low))
+                            )
+                        case Relation.LOW:
+                            top = low + _WORD - 1
+                            assumptions.append(
+                                equal(extract(ours, top, low), extract(theirs, top, low))
+                            )
+                        case _:
+                            pass
+        return replacement, assumptions
+
+    def _require(self, pair: _Pair, address: int) -> None:
+        """Both take this way in the same states, and access and leave the same memory."""
+        theirs = pair.theirs
+        if not pair.same_accesses():
+            raise _Different(f"the block at {address:#x} accesses something else")
+        if theirs.written - self._free:
+            raise _Different(f"the block at {address:#x} writes what is not compared")
+        if theirs.slow and not pair.ours.slow:
+            raise _Different(f"the block at {address:#x} may take another time")
+        if not self._holds(pair, [pair.same_way()], memory=not pair.same_memory()):
+            raise _Different(f"the block at {address:#x} does something else")
+
+    @cached_property
+    def _free(self) -> frozenset[int]:
+        """The bytes of storage that may be written: those of registers that are not reserved, and
+        the program counter's."""
+        layout = self._engines[0].layout.registers
+        found: set[int] = set()
+        names = [r.storage for r in self._architecture.registers if r.saved is not Saved.RESERVED]
+        for name in (*names, *(name for name in PROGRAM_COUNTERS if name in layout)):
+            start, size = layout[name]
+            found |= set(range(start, start + size))
+        return frozenset(found)
+
+    def _registers(
+        self, pair: _Pair, related: Related, address: int, *, leaves: bool
+    ) -> dict[str, Relation]:
+        found: dict[str, Relation] = {}
+        claims = {name: equal(*values) for name, values in pair.values.items()}
+        if not self._holds(pair, claims.values()):
+            for name, claim in claims.items():
+                relation = self._relation(pair, related, name, claim)
+                if relation is not Relation.EQUAL:
+                    found[name] = relation
+        if leaves:
+            for name, relation in found.items():
+                saved = self._architecture.register(name).saved
+                if saved is not Saved.CALLER or relation is not Relation.CONSTANT:
+                    raise _Different(f"{name} differs where the function returns at {address:#x}")
+        return found
+
+    def _relation(self, pair: _Pair, related: Related, name: str, claim: Term) -> Relation:
+        if claim is TRUE or self._holds(pair, [claim]):
+            return Relation.EQUAL
+        ours, theirs = pair.values[name]
+        if theirs.value is not None:
+            return Relation.CONSTANT
+        if related.get(name) is Relation.CONSTANT and theirs is self._unchanged(name):
+            return Relation.CONSTANT
+        low = equal(extract(ours, _WORD - 1, 0), extract(theirs, _WORD - 1, 0))
+        if theirs.width > _WORD and self._holds(pair, [low]):
+            return Relation.LOW
+        return Relation.ANY
+
+    def _unchanged(self, name: str) -> Term | None:
+        """What the mutant's register held before, if it is the whole of its storage."""
+        register = self._architecture.register(name)
+        size = self._engines[0].layout.registers[register.storage][1]
+        return None if register.bits else var(f"{INITIAL}{register.storage}'", 8 * size)
+
+    def _holds(self, pair: _Pair, claims: Iterable[Term], *, memory: bool = False) -> bool:
+        claim = conjunction(claims)
+        if claim is TRUE and not memory:
+            return True
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise _Different("out of time")
+        return _unsatisfiable(pair.script(claim, memory=memory), min(left, _SECONDS))
+
+
+def _join(one: Related, two: Related) -> dict[str, Relation]:
+    names = (*one, *(name for name in two if name not in one))
+    equal_ = Relation.EQUAL
+    joined = {name: one.get(name, equal_).joined(two.get(name, equal_)) for name in names}
+    return {name: relation for name, relation in joined.items() if relation is not equal_}
+
+
+def _undefined(way: Way) -> dict[Term, Term]:
+    """Variables of its own for what the manual leaves undefined: it may differ each time."""
+    found = variables([way.guard, way.target, *way.registers.values()])
+    found |= variables([term for touch in way.touches for term in (touch.address, touch.value)])
+    return {v: var(f"{v.name}'", v.width) for v in found if v.name.startswith(UNDEFINED)}
+
+
+class _Read:
+    """A way with its terms read under a mapping."""
+
+    def __init__(self, way: Way, mapping: Mapping[Term, Term]) -> None:
+        def read(*terms: Term) -> list[Term]:
+            return substitute(terms, mapping)
+
+        self.guard, self.target = read(way.guard, way.target)
+        self.registers = dict(zip(way.registers, read(*way.registers.values()), strict=True))
+        self.touches = [
+            Touch(touch.write, address, touch.size, value)
+            for touch in way.touches
+            for address, value in (read(touch.address, touch.value),)
+        ]
+
+
+class _Pair:
+    """One way through a block in both functions, the mutant's in variables of its own where it
+    may differ."""
+
+    def __init__(
+        self,
+        ours: Way,
+        theirs: Way,
+        replacement: Mapping[Term, Term],
+        assumptions: list[Term],
+        architecture: Architecture,
+    ) -> None:
+        self.ours, self.theirs = ours, theirs
+        self._assumptions = assumptions
+        self._architecture = architecture
+        self._memory = Memory(architecture.byte_order, architecture.bits)
+        own: dict[Term, Term] = {}
+        sides = ((ours, own), (theirs, {**replacement, **_undefined(theirs)}))
+        self._ends = [self._memory.follow(way.touches, mapping) for way, mapping in sides]
+        one, two = (_Read(way, mapping) for way, mapping in sides)
+        self._one, self._two = one, two
+        names = zip(one.registers, two.registers.values(), strict=True)
+        self.values = {name: (one.registers[name], value) for name, value in names}
+
+    def same_way(self) -> Term:
+        """Both take it, to the same target, or neither does."""
+        one, two = self._one, self._two
+        return conjunction((equal(one.guard, two.guard), equal(one.target, two.target)))
+
+    def same_accesses(self) -> bool:
+        """Whether the mutant reads at the same addresses as the function, and writes only bytes
+        that the function writes, to the stack exactly the same."""
+        ours, theirs = self._one.touches, self._two.touches
+        stack = self._architecture.register(self._architecture.stack_pointer)
+        pointer = f"{INITIAL}{stack.storage}"
+        return (
+            _bytes(theirs) <= _bytes(ours)
+            and _reads(ours) == _reads(theirs)
+            and _stack(ours, pointer) == _stack(theirs, pointer)
+        )
+
+    def same_memory(self) -> bool:
+        """Whether both leave the same memory whatever the values."""
+        return self._ends[0] == self._ends[1]
+
+    def script(self, claim: Term, *, memory: bool) -> str:
+        """SMT-LIB 2.6 in QF_ABV that is unsatisfiable if the claim holds, and with `memory` if
+        both also leave the same memory."""
+        lines, names = definitions([claim, *self._assumptions, *self._memory.roots])
+        lines += self._memory.commands(names)
+        wanted = names[claim]
+        if memory:
+            wanted = f"(and {wanted} (= m{self._ends[0]} m{self._ends[1]}))"
+        lines += [f"(assert {names[term]})" for term in self._assumptions]
+        lines.append(f"(assert (not {wanted}))")
+        return "\n".join(["(set-logic QF_ABV)", *lines, ""])
+
+
+def _bytes(touched: Iterable[Touch]) -> set[tuple[Base, int]]:
+    """The bytes written."""
+    found = set()
+    for touch in touched:
+        if touch.write:
+            base, offset = place(touch)
+            found |= {(base, offset + index) for index in range(touch.size)}
+    return found
+
+
+def _reads(touched: Iterable[Touch]) -> Counter[tuple[Base, int, int]]:
+    return Counter((*place(touch), touch.size) for touch in touched if not touch.write)
+
+
+def _stack(touched: Iterable[Touch], pointer: str) -> Counter[tuple[Base, int, Term]]:
+    """The stores relative to the stack pointer, with their values."""
+    return Counter(
+        (*place(touch), touch.value)
+        for touch in touched
+        if touch.write and any(v.name.rstrip("'") == pointer for v in variables([touch.address]))
+    )
+
+
+def _unsatisfiable(script: str, seconds: float) -> bool:
+    """Whether Bitwuzla finds that the assertions contradict each other."""
+    import bitwuzla
+
+    manager, options = bitwuzla.TermManager(), bitwuzla.Options()
+    options.set(bitwuzla.Option.TIME_LIMIT_PER, max(1, int(1000 * seconds)))
+    parser = bitwuzla.Parser(manager, options)
+    parser.parse(script, parse_only=True, parse_file=False)
+    return bool(parser.bitwuzla().check_sat() == bitwuzla.Result.UNSAT)
