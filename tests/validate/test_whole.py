@@ -35,7 +35,9 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize("program", [*PROGRAMS, "arm64/looped.so", "s390x/looped.so"])
+@pytest.mark.parametrize(
+    "program", [*PROGRAMS, "arm64/looped.so", "s390x/looped.so", "loongarch64/lsx.so"]
+)
 def test_own_programs(program: str) -> None:
     whole = compare(target_of(program), "", TRIALS, split=SPLIT)
     assert (whole.trials, whole.mismatches, whole.reason) == (ALL, 0, "")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from specs.contract import REGIONS
 from verify import qemu
 from verify.arch import Saved
+from verify.lift.machine import UNDEFINED
 from verify.lift.memory import STACK
 from verify.prove.explore import Path
 from verify.prove.induction import pieces
@@ -150,6 +151,7 @@ class Symbolic:
         bodies = loop.body.paths if loop is not None else ()
         self._body = [_Way(segments, path, self.registers) for path in bodies]
         self._initial: list[tuple[Term, str]] = []
+        self._undefined: dict[Term, int] = {}
         self._loaded: list[tuple[Term, Term, int, int]] = []
         ways = (*self._entry, *self._body)
         for variable in dict.fromkeys(one for way in ways for one in way.variables):
@@ -169,11 +171,14 @@ class Symbolic:
             self._loaded.append((variable, base, start, end - start))
         elif any(f"{_INITIAL}{one.storage}" == name for one in self._shown):
             self._initial.append((variable, name.removeprefix(_INITIAL)))
+        elif name.startswith(UNDEFINED):
+            self._undefined[variable] = 0
         else:
             raise NotComparable(f"what it does depends on {name}, which no call gives a value")
 
     def _beginning(self, execution: Execution) -> dict[Term, int]:
-        """The values of all variables at entry; what the lifter keeps besides a register is 0."""
+        """The values of all variables at entry; zero for what the lifter keeps besides a register,
+        and for what the manual leaves undefined."""
         names, inputs = self._segments.names, execution.inputs
         architecture = self._segments.target.architecture
         addresses = execution.placement.addresses
@@ -185,6 +190,7 @@ class Symbolic:
             names.count: inputs.counter,
             names.nblocks: inputs.nblocks,
         }
+        values |= self._undefined
         for variable, storage in self._initial:
             values[variable] = 0
             for register in self._shown:
