@@ -10,6 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from tests.tables import STEP, Patchable
 from tests.validate.readings import BINARIES, target_of
 from verify.image import InputError
 from verify.validate import command
@@ -45,6 +46,15 @@ def test_one_binary(tmp_path: Path) -> None:
     assert rotate["form"] == "004c8000/ffff8000"
     assert (rotate["mismatches"], rotate["passed"]) == (0, True)
     assert all(row["states"] == 64 for row in rotate["rows"] if row["occurs"])
+
+
+def test_what_only_the_kernel_puts_in_is_compared(tmp_path: Path) -> None:
+    Patchable("s390x", STEP["s390x"], "\tahi\tdst, 64\n").target(tmp_path)
+    (built,) = tmp_path.glob("*.so")
+    done = run("--binary", str(built), "--states", "16", "--trials", "0", "--json", "-")
+    (architecture,) = json.loads(done.output)["architectures"]
+    (form,) = (form for form in architecture["forms"] if form["mnemonics"] == ["ahi"])
+    assert form["passed"]
 
 
 def test_json_alone_on_standard_output() -> None:

@@ -17,7 +17,7 @@ from verify.validate.model import TRIALS, exit_code
 from verify.validate.record import LEAST_STATES, load, save
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from verify.target import Target
     from verify.validate.encodings import Form
@@ -111,7 +111,7 @@ def validate_lifter(  # one for each option
         if architecture.name in recorded:
             forms = tuple(recorded[architecture.name].forms)
         try:
-            validation = validate_all(architecture, chosen, states, seed, forms=forms)
+            validation = validate_all(architecture, _as_run(chosen), states, seed, forms=forms)
         except Unsupported as error:
             raise InputError(chosen[0].source, str(error)) from None
         validations.append(validation)
@@ -128,6 +128,17 @@ def validate_lifter(  # one for each option
     if json is not None:
         write_text(json, to_json(validations, wholes))
     return exit_code(validations, wholes)
+
+
+def _as_run(targets: Iterable[Target]) -> Iterator[Target]:
+    """Each target as in the file and as the kernel patches it, which may bring other forms."""
+    from verify.variants import variants_of
+
+    for target in targets:
+        if target.unusable:
+            yield target
+        else:
+            yield from map(target.patched, variants_of(target))
 
 
 def _own_binaries() -> list[str]:
