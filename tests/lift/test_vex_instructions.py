@@ -21,7 +21,7 @@ import_angr()
 
 from verify.lift.cells import Cells  # noqa: E402
 from verify.lift.convert import Converter  # noqa: E402
-from verify.lift.machine import Machine, Unsupported  # noqa: E402
+from verify.lift.machine import UNDEFINED, Machine, Unsupported  # noqa: E402
 from verify.lift.memory import RegionMemory  # noqa: E402
 from verify.lift.select import engine_for  # noqa: E402
 from verify.prove.setting import register_value, unknown_registers  # noqa: E402
@@ -214,10 +214,7 @@ def test_against_qemu(name: str, code: str, undefined: set[str]) -> None:
         name,
         [(CODE, instruction + bytes.fromhex(RETURN[name]))],
         CODE,
-        [
-            qemu.Case(held | ({"ra": WIDE.returned} if "ra" in held else {}))
-            for held in states
-        ],
+        [qemu.Case(held | ({"ra": WIDE.returned} if "ra" in held else {})) for held in states],
         timeout=5,
     )
     compared = [r for r in terms if r not in undefined and r != "ra"]
@@ -248,3 +245,11 @@ def test_constant_flags_are_seen_to_be_constant() -> None:
     terms = after(by_name("x86_64"), bytes.fromhex("b001fec8"))  # mov al, 1; dec al
     assert (terms["zf"].value, terms["sf"].value, terms["of"].value) == (1, 0, 0)
     assert variables([terms["cf"]]) == {var("init_cc_dep1", 64)}
+
+
+def test_an_undefined_flag_has_any_value_and_is_not_cleared() -> None:
+    terms = after(by_name("x86_64"), bytes.fromhex("31c0"))  # xor eax, eax
+    assert (terms["zf"].value, terms["cf"].value) == (1, 0)
+    names = {variable.name for variable in variables((terms["af"],))}
+    assert "init_cc_dep1" in names
+    assert any(name.startswith(UNDEFINED) for name in names)

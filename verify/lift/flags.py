@@ -19,18 +19,25 @@ from verify.lift.machine import Machine
 from verify.terms import extract
 
 
+def _all_defined(_code: bytes) -> int:
+    return 0
+
+
 @dataclass(frozen=True)
 class FlagThunk:
     """The names of VEX's registers for the flags, and of the helper that computes them.
 
     `operands`: the first one holds the flags when the operation is `copied`. `helper` computes the
     flags, in the bits in which `operands[0]` holds them, from the operation and the operands.
+    `undefined` gives the bits that the manual leaves undefined behind the instruction at the start
+    of some bytes.
     """
 
     operation: str
     operands: tuple[str, ...]
     helper: str
     copied: int
+    undefined: Callable[[bytes], int] = _all_defined
 
 
 Helper = Callable[[str, str, Any], Any]
@@ -38,10 +45,13 @@ Helper = Callable[[str, str, Any], Any]
 
 
 class Flags:
-    """The flags of the machine at hand."""
+    """The flags of the machine at hand; `code` gives the instruction at an address."""
 
-    def __init__(self, thunk: FlagThunk, layout: Layout, helper: Helper) -> None:
+    def __init__(
+        self, thunk: FlagThunk, layout: Layout, helper: Helper, code: Callable[[int], bytes]
+    ) -> None:
         self._thunk = thunk
+        self._code = code
         self._helper = helper
         self._places = [layout.registers[n] for n in (thunk.operation, *thunk.operands)]
         self._offsets = [offset for offset, _ in self._places]
@@ -78,4 +88,16 @@ class Flags:
             arguments = [self.get(machine, offset) for offset in self._offsets]
             value = self._helper(self._thunk.helper, "Ity_I64", arguments)
             self._written.clear()
-            machine.put(self._offsets[1], value)
+            machine.put(self._offsets[1], self._with_undefined(machine, value))
+
+    def _with_undefined(self, machine: Machine, value: Any) -> Any:
+        """The flags, those of them free that the manual leaves undefined.
+
+        They may still be, or depend on, what was there, for they must not pass for cleared.
+        """
+        bits = self._thunk.undefined(self._code(machine.instruction))
+        if not bits:
+            return value
+        flags = self._places[1]
+        free = machine.get(*flags) ^ machine.undefined(flags[1])
+        return value & ~bits | free & bits

@@ -83,7 +83,10 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         self._operations = {**OPERATIONS, **operations_for(architecture.instruction_set)}
         thunk = flags_for(architecture.instruction_set)
         helper = self._perform_vex_expr_CCall
-        self._flags = Flags(thunk, self.layout, helper) if thunk is not None else None
+        self._flags = (
+            None if thunk is None else Flags(thunk, self.layout, helper, self._instruction)
+        )
+        self._instruction_size = 0
         self._instruction_pointer: Any = None
 
     @property
@@ -186,7 +189,12 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
     def _handle_vex_stmt_IMark(self, stmt: Any) -> None:
         self._settle_flags()
         self._machine.begin(stmt.addr)
+        self._instruction_size = stmt.len
         self._instruction_pointer = claripy.BVV(stmt.addr, self._guest.bits)
+
+    def _instruction(self, address: int) -> bytes:
+        """The bytes of the instruction at hand, which is at this address."""
+        return self._code(address, self._instruction_size) or b""
 
     def _settle_flags(self) -> None:
         if self._flags is not None:
@@ -269,8 +277,7 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         """Fault where the instruction at hand needs an access to be aligned, and it is not."""
         if self._alignment is None:
             return
-        code = self._available(self._machine.instruction, self._guest.max_inst_bytes)
-        demanded = self._alignment(code, size)
+        demanded = self._alignment(self._instruction(self._machine.instruction), size)
         if demanded > 1:
             misaligned = claripy.If(
                 address & (demanded - 1) != 0, claripy.BVV(1, 1), claripy.BVV(0, 1)

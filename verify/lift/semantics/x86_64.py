@@ -2,8 +2,9 @@
 
 VEX's `libvex_guest_amd64.h` describes the thunk; the flags lie as in RFLAGS (Intel 64 and IA-32
 Architectures Software Developer's Manual, Volume 1, section 3.4.3), the conditions are numbered as
-in the encodings (Volume 1, appendix B). A flag that the manual leaves undefined has the value that
-VEX gives it. Conditions are read from single bits, so that one that is certain is seen to be.
+in the encodings (Volume 1, appendix B). The values that VEX gives to what the manual leaves
+undefined are not used. Conditions are read from single bits, so that one that is certain is seen to
+be.
 """
 
 from __future__ import annotations
@@ -14,14 +15,11 @@ from typing import Any
 from angr.engines.vex.claripy.ccall import amd64g_calculate_rflags_all
 
 from verify.lift.flags import FlagThunk
+from verify.lift.semantics.x86_64_code import alignment, undefined_flags
 
 _COPIED = 0
 _WIDTH = 64
-_BITS = {"c": 0, "p": 2, "z": 6, "s": 7, "o": 11}
-
-FLAGS = FlagThunk(
-    "cc_op", ("cc_dep1", "cc_dep2", "cc_ndep"), "amd64g_calculate_rflags_all", _COPIED
-)
+_BITS = {"c": 0, "p": 2, "a": 4, "z": 6, "s": 7, "o": 11}
 
 _CONDITIONS: tuple[Callable[[Mapping[str, Any]], Any], ...] = (
     lambda f: f["o"],
@@ -55,37 +53,22 @@ def _carry(state: Any, operation: Any, *operands: Any) -> Any:
     return _flags(state, operation, *operands)["c"].zero_extend(_WIDTH - 1)
 
 
-_PREFIXES = frozenset((0x26, 0x2E, 0x36, 0x3E, 0x64, 0x65, 0x66, 0x67, 0xF0, 0xF2, 0xF3))
-_VECTOR_BYTES = 16
-_UNALIGNED = frozenset(((0x0F, 0x10), (0x0F, 0x11)))
-"""movups and movupd."""
-_UNALIGNED_WITH = {(0x0F, 0x6F): 0xF3, (0x0F, 0x7F): 0xF3, (0x0F, 0xF0): 0xF2}
-"""movdqu and lddqu, which differ by a prefix from those that need alignment."""
-_STRINGS = range(0x60, 0x64)
-"""pcmpestrm, pcmpestri, pcmpistrm, pcmpistri, behind 0F 3A."""
+def _undefined(code: bytes) -> int:
+    """The flags that an instruction leaves undefined, as bits."""
+    return sum(1 << _BITS[name[0]] for name in undefined_flags(code))
 
 
-def alignment(code: bytes, size: int) -> int:
-    """The alignment in bytes that the instruction needs of an access to `size` bytes.
-
-    Operands of 16 bytes of SSE need it (Volume 1, section 4.1.1, "Alignment of Words, Doublewords,
-    Quadwords, and Double Quadwords"), those that are encoded with VEX do not.
-    """
-    if size != _VECTOR_BYTES:
-        return 1
-    prefixes = set()
-    at = 0
-    while code[at] in _PREFIXES:
-        prefixes.add(code[at])
-        at += 1
-    at += code[at] & 0xF0 == 0x40
-    opcode = (code[at], code[at + 1])
-    if opcode[0] != 0x0F or opcode in _UNALIGNED or _UNALIGNED_WITH.get(opcode) in prefixes:
-        return 1
-    return 1 if opcode[1] == 0x3A and code[at + 2] in _STRINGS else _VECTOR_BYTES
-
+FLAGS = FlagThunk(
+    "cc_op",
+    ("cc_dep1", "cc_dep2", "cc_ndep"),
+    "amd64g_calculate_rflags_all",
+    _COPIED,
+    _undefined,
+)
 
 HELPERS: Mapping[str, Callable[..., Any]] = {
     "amd64g_calculate_condition": _condition,
     "amd64g_calculate_rflags_c": _carry,
 }
+
+__all__ = ["FLAGS", "HELPERS", "alignment"]

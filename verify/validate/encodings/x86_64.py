@@ -13,15 +13,12 @@ of MMX, x87, VEX, EVEX and XOP, and privileged instructions, are in no format.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from verify.lift.semantics.x86_64_code import OPERAND_SIZE, Opening, opening, undefined_flags
 from verify.validate.encodings.model import Encoding, Field, Form, Format, whole
 
-_PREFIXES = frozenset((0x26, 0x2E, 0x36, 0x3E, 0x64, 0x65, 0x66, 0x67, 0xF0, 0xF2, 0xF3))
-_OPERAND_SIZE = 0x66
 _SSE_PREFIXES = frozenset((0x66, 0xF2, 0xF3))
-_ESCAPE = 0x0F
 
 # Of the map of one byte, by opcode. Groups have the extension of the opcode in ModRM's reg.
 _ARITHMETIC = range(0x40)
@@ -81,12 +78,8 @@ class _Reader:
     """Goes through an instruction's bytes and notes which bits are operands."""
 
     code: bytes
-    at: int = 0
-    opcode: tuple[int, ...] = ()
-    """The bytes of the opcode, and its extension where it has one."""
-    prefixes: set[int] = field(default_factory=set)
-    rex: int = 0
-    rex_at: int = 0
+    opening: Opening
+    at: int
     registers: list[Field] = field(default_factory=list)
     immediates: list[Field] = field(default_factory=list)
 
@@ -102,8 +95,9 @@ class _Reader:
     def register(self, at: int, bit: int, extension: str) -> None:
         """Three bits of a byte are a register's number, with a bit of REX where there is one."""
         self.registers.append((self._low(at) + bit, 3))
-        if self.rex:
-            self.registers.append((self._low(self.rex_at) + "BXR".index(extension), 1))
+        if self.opening.rex:
+            rex_at = self.opening.size - len(self.opening.opcode) - 1
+            self.registers.append((self._low(rex_at) + "BXR".index(extension), 1))
 
     def immediate(self, size: int) -> None:
         """The next bytes are a number; each byte is in its place, whatever their order."""
@@ -113,13 +107,6 @@ class _Reader:
             self.immediates.append((self._low(self.at + size - 1), 8 * size))
             self.at += size
 
-    def start(self) -> None:
-        """Read the prefixes."""
-        while self.code[self.at] in _PREFIXES:
-            self.prefixes.add(self.byte())
-        if self.code[self.at] & 0xF0 == 0x40:
-            self.rex_at, self.rex = self.at, self.byte()
-
     def modrm(self, *, group: bool) -> int:
         """Read ModRM, SIB and displacement; the result is ModRM's reg.
 
@@ -127,9 +114,7 @@ class _Reader:
         """
         at, value = self.at, self.byte()
         mod, reg, rm = value >> 6, value >> 3 & 7, value & 7
-        if group:
-            self.opcode += (reg,)
-        else:
+        if not group:
             self.register(at, 3, "R")
         if mod == 3:
             self.register(at, 0, "B")
@@ -146,7 +131,7 @@ class _Reader:
     def _sib(self, mod: int) -> bool:
         """Read SIB; whether it says that there is a displacement and no base."""
         at, value = self.at, self.byte()
-        if value >> 3 & 7 != 4 or self.rex & 2:
+        if value >> 3 & 7 != 4 or self.opening.rex & 2:
             self.register(at, 3, "X")
             self.immediates.append((self._low(at) + 6, 2))
         if mod == 0 and value & 7 == 5:
@@ -157,19 +142,13 @@ class _Reader:
     @property
     def number(self) -> int:
         """The size in bytes of an immediate as wide as the operands, of 32 bits at the most."""
-        return 2 if _OPERAND_SIZE in self.prefixes and not self.rex & 8 else 4
-
-    @property
-    def width(self) -> int:
-        """The width in bits of the operands of an instruction whose opcode is even for bytes."""
-        if not self.opcode[0] & 1:
-            return 8
-        return 64 if self.rex & 8 else 8 * self.number
+        narrow = OPERAND_SIZE in self.opening.prefixes and not self.opening.rex & 8
+        return 2 if narrow else 4
 
 
 def _one_byte(reader: _Reader) -> bool:
     """Read what follows an opcode of the map of one byte; False for those in no format."""
-    (opcode,) = reader.opcode
+    (opcode,) = reader.opening.opcode
     at = reader.at - 1
     if opcode in _ARITHMETIC:
         column = opcode & 7
@@ -190,7 +169,7 @@ def _one_byte(reader: _Reader) -> bool:
     if opcode in _IMMEDIATE_8 or (opcode == 0xF6 and extension < 2):
         reader.immediate(1)
     elif opcode in range(0xB8, 0xC0):
-        reader.immediate(8 if reader.rex & 8 else reader.number)
+        reader.immediate(8 if reader.opening.rex & 8 else reader.number)
     elif opcode in _IMMEDIATE_32 or (opcode == 0xF7 and extension < 2):
         reader.immediate(reader.number)
     elif opcode in _FIXED_IMMEDIATES:
@@ -200,14 +179,14 @@ def _one_byte(reader: _Reader) -> bool:
 
 def _two_bytes(reader: _Reader) -> bool:
     """The same for the map of two bytes."""
-    opcode = reader.opcode[1]
+    opcode = reader.opening.opcode[1]
     if opcode in _TWO_RELATIVE:
         reader.immediate(4)
         return True
     if opcode in _TWO_SWAPS:
         reader.register(reader.at - 1, 0, "B")
         return True
-    if not (reader.prefixes & _SSE_PREFIXES or {0}).difference(_TWO_MMX.get(opcode, ())):
+    if not (reader.opening.prefixes & _SSE_PREFIXES or {0}).difference(_TWO_MMX.get(opcode, ())):
         return False
     if opcode not in _TWO_GENERAL | _TWO_VECTOR:
         return False
@@ -224,8 +203,8 @@ def _two_bytes(reader: _Reader) -> bool:
 
 def _three_bytes(reader: _Reader) -> bool:
     """The same for the maps of three bytes, of which the second has immediates."""
-    _, escape, opcode = reader.opcode
-    if not reader.prefixes & _SSE_PREFIXES:
+    _, escape, opcode = reader.opening.opcode
+    if not reader.opening.prefixes & _SSE_PREFIXES:
         return False
     reader.modrm(group=False)
     if escape == 0x3A:
@@ -236,21 +215,15 @@ def _three_bytes(reader: _Reader) -> bool:
     return True
 
 
-def _read(code: bytes) -> tuple[_Reader, bool]:
-    """The instruction, and whether it has a format."""
-    reader = _Reader(code)
+def _read(code: bytes) -> _Reader | None:
+    """The instruction; None where it is in no format."""
     try:
-        reader.start()
-        reader.opcode = (reader.byte(),)
-        if reader.opcode[0] != _ESCAPE:
-            return reader, _one_byte(reader) and reader.at == len(code)
-        reader.opcode += (reader.byte(),)
-        if reader.opcode[1] not in (0x38, 0x3A):
-            return reader, _two_bytes(reader) and reader.at == len(code)
-        reader.opcode += (reader.byte(),)
-        return reader, _three_bytes(reader) and reader.at == len(code)
+        start = opening(code)
+        reader = _Reader(code, start, start.size)
+        known = (_one_byte, _two_bytes, _three_bytes)[len(start.opcode) - 1](reader)
     except IndexError:
-        return reader, False
+        return None
+    return reader if known and reader.at == len(code) else None
 
 
 class _X86(Encoding):
@@ -258,8 +231,8 @@ class _X86(Encoding):
 
     def format(self, code: bytes) -> Format:
         """The format of an instruction."""
-        reader, known = _read(code)
-        if not known:
+        reader = _read(code)
+        if reader is None:
             return whole(self.word(code), len(code))
         last = (1 << 8 * len(code)) - 1
         operands = tuple(reader.registers), tuple(reader.immediates)
@@ -270,69 +243,11 @@ class _X86(Encoding):
         return self.format(self.code(form))
 
 
-_LOGICAL = (1, 4, 6)
-"""or, and, xor among the eight operations of the arithmetic opcodes."""
-_PRODUCT = ("sf", "zf", "af", "pf")
-_ALL = ("cf", "pf", "af", "zf", "sf", "of")
-_BIT_TEST = ("of", "sf", "af", "pf")
-
-
-def _undefined(code: bytes, registers: Mapping[str, int]) -> tuple[str, ...]:
-    """The flags that an instruction leaves undefined: its section "Flags Affected" in Volume 2.
-
-    What bsf and bsr leave in their destination where the source is zero is compared: AMD's manual
-    defines it (AMD64 Architecture Programmer's Manual, Volume 3, "BSF").
-    """
-    reader, _ = _read(code)
-    match reader.opcode:
-        case (opcode,) if opcode in _ARITHMETIC and opcode >> 3 in _LOGICAL:
-            return ("af",)
-        case (0x80 | 0x81 | 0x83, operation) if operation in _LOGICAL:
-            return ("af",)
-        case (0x84 | 0x85 | 0xA8 | 0xA9,) | (0xF6 | 0xF7, 0 | 1):
-            return ("af",)
-        case (0xF6 | 0xF7, 4 | 5) | (0x69 | 0x6B,) | (0x0F, 0xAF):
-            return _PRODUCT
-        case (0xF6 | 0xF7, 6 | 7):
-            return _ALL
-        case (0xC0 | 0xC1, operation):
-            return _shifted(reader, operation, code[-1])
-        case (0xD0 | 0xD1, operation):
-            return _shifted(reader, operation, 1)
-        case (0xD2 | 0xD3, operation):
-            return _shifted(reader, operation, registers["rcx"])
-        case (0x0F, 0xA4 | 0xAC):
-            return _shifted(reader, _SHIFT, code[-1])
-        case (0x0F, 0xA5 | 0xAD):
-            return _shifted(reader, _SHIFT, registers["rcx"])
-        case (0x0F, 0xA3 | 0xAB | 0xB3 | 0xBB) | (0x0F, 0xBA, _):
-            return _BIT_TEST
-        case (0x0F, 0xBC | 0xBD):
-            return _BIT_TEST if 0xF3 in reader.prefixes else ("cf", *_BIT_TEST)
-    return ()
-
-
-_SHIFT, _ARITHMETIC_SHIFT = 4, 7
-"""shl and sar among the operations of the shifts, of which the first four are rotates."""
-
-
-def _shifted(reader: _Reader, operation: int, amount: int) -> tuple[str, ...]:
-    """What a shift or rotate by an amount leaves undefined."""
-    count = amount & (63 if reader.rex & 8 else 31)
-    if not count:
-        return ()
-    overflow = () if count == 1 else ("of",)
-    if operation < _SHIFT:
-        return overflow
-    carry = ("cf",) if operation != _ARITHMETIC_SHIFT and count >= reader.width else ()
-    return (*overflow, *carry, "af")
-
-
 ENCODING = _X86(
     formats=(),
     order="big",
     trap=b"\x06",  # push es, in 64-bit mode
     # Volume 1, section 3.4.3: the arithmetic flags, the direction flag and the alignment check.
     settable={"eflags": 0x40CD5},
-    undefined=_undefined,
+    undefined=lambda code, _registers: undefined_flags(code),
 )
