@@ -11,14 +11,18 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from elftools.elf.elffile import ELFFile
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.proving import BINARIES, target_of
 from tests.tables import STEP, Patchable, faulty, with_step
 from verify import qemu
 from verify.arch.patching import Condition
 from verify.batch import targets_in
-from verify.image import Relocation, Section
+from verify.image import Relocation, Section, images_in
 from verify.lift.angr_import import import_angr
+from verify.locate import find_target
 from verify.options import Options
 from verify.report.console import console_for
 from verify.report.inspection import print_inspection
@@ -310,3 +314,31 @@ def test_inspect_lists_variants(tmp_path: Path) -> None:
     assert (unusable.variants, unusable.unknown) == ((), "the table is damaged")
     refused = dataclasses.replace(target.alternatives[0], refused="it is odd")
     assert "but it is odd" in inspect(offering(target, refused)).unknown
+
+
+@pytest.fixture(scope="module")
+def patchable(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, range]:
+    """A file with a table of one entry, and where that is in it."""
+    directory = tmp_path_factory.mktemp("patchable")
+    assert len(faulty("x86_64").target(directory).alternatives) == 1
+    data = (directory / "patchable.so").read_bytes()
+    with (directory / "patchable.so").open("rb") as file:
+        section = ELFFile(file).get_section_by_name(".altinstructions")
+        assert section is not None
+        start = section["sh_offset"]
+        return data, range(start, start + section["sh_size"])
+
+
+@given(st.data())
+def test_a_damaged_table_in_a_file(patchable: tuple[bytes, range], data: st.DataObject) -> None:
+    """It is read whole, or the target says that it cannot be used: never is it passed over."""
+    image, table = patchable
+    damaged = bytearray(image)
+    for _ in range(data.draw(st.integers(1, 4))):
+        damaged[data.draw(st.sampled_from(table))] = data.draw(st.integers(0, 255))
+    (found,) = images_in(bytes(damaged), "file")
+    target = find_target(found, "file", "")
+    assert len(target.alternatives) == (0 if target.unusable else 1)
+    if target.unusable:
+        (reason,) = {one.reason for one in prove(target, OUTPUT).properties}
+        assert reason == target.unusable
