@@ -33,8 +33,8 @@ from verify.evidence.check_terms import (
 
 Segment = Mapping[str, Any]
 Access = Mapping[str, Any]
-_OF_ENTRY = re.compile(r"init_\w+|stack\[-?\d+:-?\d+\]")
-"""What registers and the stack hold at entry."""
+_OF_ENTRY = re.compile(r"init_\w+|stack\[-?\d+:-?\d+\]|undefined@0x[0-9a-f]+#\d+")
+"""What registers and the stack hold at entry, and what an instruction leaves undefined."""
 _BASES = {"dst": "dst", "key": "key", "counter": "counter", "stack": "sp"}
 _POINTERS = ("dst", "key", "counter", "nblocks", "sp", "ra", "index")
 
