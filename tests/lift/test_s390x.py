@@ -17,7 +17,7 @@ import pyvex
 from verify.arch import by_name
 from verify.lift.angr_import import import_angr
 from verify.lift.engine import Engine
-from verify.terms import Term, const, evaluate, variables
+from verify.terms import Term, const, evaluate, extract, variables
 
 import_angr()
 
@@ -302,6 +302,29 @@ def test_lane_of_a_vector(number: int) -> None:
     value = 0x0011_2233_4455_6677_8899_AABB_CCDD_EEFF
     term = register("r2")
     assert evaluate([term], given([term], v1=value))[term] == lanes(value, 64)[number]
+
+
+# Of f1 or v1; v2 and r2 are the operands.
+WRITES = {
+    "ld": ("68102000", True),
+    "ldy": ("ed1020000065", True),
+    "le": ("78102000", True),
+    "ldr": ("2812", True),
+    "ldgr": ("b3c10012", True),
+    "lzdr": ("b3750010", True),
+    "vleg": ("e71020000002", False),
+    "vlvgg": ("e71200003022", False),
+    "std": ("60102000", False),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_what_is_beside_a_floating_point_register_that_is_written(name: str) -> None:
+    """It is anything, and may still be what it was."""
+    code, undefined = WRITES[name]
+    _, _, register = run(code)
+    found = {term.name.partition("@")[0] for term in variables([extract(register("v1"), 63, 0)])}
+    assert found == ({"init_v1", "undefined"} if undefined else {"init_v1"})
 
 
 FACILITIES = "s390_host_hwcaps"

@@ -31,6 +31,7 @@ from verify.lift.semantics import (
     helpers_for,
     operations_for,
     registers_for,
+    undefined_beside_floats,
 )
 from verify.lift.semantics.vex import OPERATIONS, concat, lanes
 
@@ -79,6 +80,9 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         self._elements = elements_for(architecture.instruction_set) if mixed else None
         self._added = encoded_for(architecture.instruction_set)
         self._alignment = alignment_for(architecture.instruction_set)
+        self._beside_floats = dict(
+            names[name] for name in undefined_beside_floats(architecture.instruction_set)
+        )
         self._helpers = helpers_for(architecture.instruction_set)
         self._operations = {**OPERATIONS, **operations_for(architecture.instruction_set)}
         thunk = flags_for(architecture.instruction_set)
@@ -222,6 +226,19 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         if value.size() < 8:
             value = value.zero_extend(8 - value.size())
         self._machine.put(where, value)
+        if isinstance(data, claripy.ast.FP):
+            self._undefine_beside(where)
+
+    def _undefine_beside(self, offset: int) -> None:
+        """What a write to the floating-point register there leaves undefined of the vector register
+        of which it is the first half.
+
+        It may still be, or depend on, what was there, for it must not pass for cleared.
+        """
+        half = self._beside_floats.get(offset, 0) // 2
+        if half:
+            value = self._machine.get(offset + half, half) ^ self._machine.undefined(half)
+            self._machine.put(offset + half, value)
 
     def _perform_vex_expr_Load(self, addr: Any, ty: str, endness: str, **kwargs: Any) -> Any:
         size = pyvex.get_type_size(ty) // 8

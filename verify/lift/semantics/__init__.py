@@ -72,6 +72,13 @@ def undefined_above(instruction_set: str) -> tuple[str, ...]:
     return names
 
 
+def undefined_beside_floats(instruction_set: str) -> tuple[str, ...]:
+    """VEX's vector registers whose second half is undefined where a floating-point register, which
+    is their first half, is written."""
+    names: tuple[str, ...] = _of(instruction_set, "UNDEFINED_BESIDE_FLOATS", ())
+    return names
+
+
 def encoded_for(instruction_set: str) -> tuple[Encoded, ...]:
     """The additions for one instruction set that VEX does not decode."""
     table: tuple[Encoded, ...] = _of(instruction_set, "ENCODED", ())

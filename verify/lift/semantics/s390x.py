@@ -31,6 +31,9 @@ REGISTERS: Mapping[str, tuple[int, int]] = {
     "cc_dep2": (752, 8),
     "cc_ndep": (760, 8),
 }
+UNDEFINED_BESIDE_FLOATS = tuple(f"v{n}" for n in range(16))
+"""Chapter 21, "Vector Registers": an instruction that is no vector instruction and writes a
+floating-point register leaves bits 64 to 127 of the vector register unpredictable."""
 FLAGS = FlagThunk("cc_op", ("cc_dep1", "cc_dep2", "cc_ndep"), "settled", _SET)
 
 Code = Callable[[Any, Any, Any], Any]
