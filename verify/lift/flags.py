@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from angr import claripy
@@ -100,4 +101,7 @@ class Flags:
             return value
         flags = self._places[1]
         free = machine.get(*flags) ^ machine.undefined(flags[1])
-        return value & ~bits | free & bits
+        # Put together, not masked, so that a flag that is certain is seen to be.
+        places = range(value.size() - 1, -1, -1)
+        runs = [(one, list(run)) for one, run in groupby(places, lambda n: bits >> n & 1)]
+        return claripy.Concat(*((free if one else value)[run[0] : run[-1]] for one, run in runs))
