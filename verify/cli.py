@@ -162,6 +162,14 @@ def prove_command(  # noqa: PLR0913  # one for each option
             " made.",
         ),
     ] = None,
+    both_lifters: Annotated[
+        bool,
+        typer.Option(
+            "--both-lifters",
+            help="Prove by each of two independent lifters, where the architecture has two: what"
+            " they do not agree on is UNKNOWN.",
+        ),
+    ] = Options.both_lifters,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print one line per function.")
     ] = False,
@@ -176,8 +184,10 @@ def prove_command(  # noqa: PLR0913  # one for each option
         raise typer.BadParameter(
             f"no property {unknown[0]!r}; properties are {', '.join(PROPERTIES)}"
         )
+    if certificate is not None and both_lifters:
+        raise typer.BadParameter("a certificate is of one lifter: leave out --both-lifters")
     chosen = tuple(name for name in PROPERTIES if name in (properties or PROPERTIES))
-    options = Options(chosen, budget, timeout, jobs, replay, certificate)
+    options = Options(chosen, budget, timeout, jobs, replay, certificate, both_lifters)
     debug = context.obj.debug
     display = Display(quiet=quiet, silent=json == STANDARD_OUTPUT, debug=debug)
     outcome = prove_files(_inputs(files, running), function, options, display)

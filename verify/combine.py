@@ -57,6 +57,7 @@ def combined(target: Target, variants: Sequence[Variant], results: Sequence[Resu
         {name: version for result in results for name, version in result.tools.items()},
         sum(result.seconds for result in results),
         summaries,
+        first.lifters,
     )
 
 

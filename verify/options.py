@@ -26,7 +26,8 @@ class Options:
     units, which does not depend on the machine; `timeout` bounds one obligation in seconds of
     wall time on top of it (None: no bound). `jobs` is the number of obligations decided at once.
     `replay` executes counterexamples under QEMU where it is installed. `certificate` is the
-    directory in which certificates are written.
+    directory in which certificates are written. `both_lifters` proves by each of two lifters, which
+    have to agree.
     """
 
     properties: tuple[str, ...] = PROPERTIES
@@ -35,3 +36,4 @@ class Options:
     jobs: int = 1
     replay: bool = True
     certificate: Path | None = None
+    both_lifters: bool = False

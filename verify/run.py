@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from verify import __version__
+from verify.image import InputError
 from verify.lift.angr_import import import_angr
 from verify.lift.select import engine_for
 from verify.options import Options
@@ -75,8 +76,27 @@ def prove(
     """Prove or refute every property asked for; never raises for what a binary contains.
 
     Every variant of the function that the kernel may make is proved. The properties' results are in
-    the order of `verify.options.PROPERTIES`.
+    the order of `verify.options.PROPERTIES`. Raises
+    InputError where both lifters are wanted and the architecture has one.
     """
+    if not options.both_lifters:
+        return _prove(target, options, progress, certify)
+    other = target.architecture.read_by_other()
+    if other is None:
+        raise InputError(
+            target.source,
+            f"there is only one lifter for {target.architecture.title}; leave out --both-lifters",
+        )
+    from verify.agreement import agreed
+
+    first = _prove(target, options, progress)
+    return agreed(first, _prove(replace(target, architecture=other), options, progress))
+
+
+def _prove(
+    target: Target, options: Options, progress: Report, certify: Certify = lambda *_: None
+) -> Result:
+    """Prove by the lifter of the target's architecture."""
     progress(Progress("load", target.function.name, 0, 0))
     import_angr()
     from verify.combine import combined
@@ -109,6 +129,7 @@ def _nothing_said(target: Target, options: Options, reason: str) -> Result:
         tuple(_result(None, target, one) for one in judged),
         caveats=(Caveat.LIFTER_UNCHECKED, *_CAVEATS, Caveat.CODE_UNPATCHED),
         tools=tool_versions(target, judged),
+        lifters=(target.architecture.lifter.engine,),
     )
 
 
@@ -168,6 +189,7 @@ def _prove_variant(
         _caveats(target, unchecked),
         tool_versions(target, judged),
         time.perf_counter() - start,
+        lifters=(target.architecture.lifter.engine,),
     )
     if segments is not None:
         certify(segments, result)

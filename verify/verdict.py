@@ -313,6 +313,8 @@ class Result:
     seconds: float = 0.0
     variants: tuple[VariantSummary, ...] = ()
     """What the kernel can make of the function; empty where that is not known."""
+    lifters: tuple[str, ...] = ()
+    """What read the code, `vex` or `pcode`; with two, each verdict but UNKNOWN is both's."""
 
     @property
     def verdict(self) -> Verdict:
