@@ -55,7 +55,7 @@ CALLS = [
 
 def at_head(name: str) -> bool:
     """Whether the head of a program's block loop is reached once more than there are blocks."""
-    return Path(name).stem in {"unrolled", "reversing"}
+    return Path(name).stem in {"unrolled", "reversing", "lsx_unrolled"}
 
 
 def loop_of(segments: Segments) -> Loop:
