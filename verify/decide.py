@@ -15,7 +15,16 @@ from enum import Enum
 from itertools import islice
 from typing import Any
 
-from verify.terms import Term, conjunction, evaluate, negate, postorder, to_z3, variables
+from verify.terms import (
+    Term,
+    conjunction,
+    evaluate,
+    negate,
+    postorder,
+    to_z3,
+    variables,
+    with_known_bounds,
+)
 
 DEFAULT_BUDGET = 2_000_000
 """Z3 resource units (`rlimit`) for one query."""
@@ -120,6 +129,7 @@ def valid(
     """UNSAT when the claim follows from the assumptions; SAT with a model where it fails."""
     assumptions = tuple(assumptions)
     if claim.value is None and _is_deep(claim):
+        claim = with_known_bounds(claim)
         possible = check(assumptions, budget, timeout)
         if (lucky := _sampled(negate(claim), possible.model)) is not None:
             return Decision(Answer.SAT, {**possible.model, **lucky})

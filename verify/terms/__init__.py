@@ -5,6 +5,7 @@ SMT-LIB's theory of fixed-size bit-vectors (QF_BV) and of the Booleans. Nothing 
 knows of angr, of an architecture or of ChaCha20.
 """
 
+from verify.terms.bounds import upper_bounds, with_known_bounds
 from verify.terms.evaluate import evaluate
 from verify.terms.linear import Linear, linear
 from verify.terms.smt import definitions, to_smtlib, to_z3
@@ -63,7 +64,9 @@ __all__ = [
     "to_z3",
     "unsigned_less",
     "unsigned_less_equal",
+    "upper_bounds",
     "var",
     "variables",
+    "with_known_bounds",
     "zero_extend",
 ]

@@ -1,0 +1,119 @@
+"""Write docs/mutation.md from the journals of campaigns, which are named on the command line."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from verify.mutate.journal import Header, read
+from verify.mutate.model import Judgement, Operator
+from verify.options import PROPERTIES
+from verify.verdict import Verdict
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "mutation.md"
+
+HEAD = """\
+# Mutation
+
+What gets through the harness if one thing in a correct function is changed? `vdso-verify mutate`
+makes every such change to the encoding of a function that is proved, and proves each mutant anew.
+What is not proved is executed under QEMU, and is REFUTED only if that shows a property broken. A
+mutant that is PROVED is either equivalent, or a hole in the harness: it is compared with the function
+itself, block by block and from states of which nothing is known, by Bitwuzla, on PowerPC through the
+other lifter; invariants, loops and the specification of ChaCha20 play no part in that.
+
+This page is made by `python -m scripts.mutation JOURNAL...` from what the campaigns wrote.
+"""
+
+_WHAT = {
+    Operator.DELETE: "instruction deleted",
+    Operator.SWAP: "two neighbours swapped",
+    Operator.REGISTER: "register operand replaced",
+    Operator.IMMEDIATE: "one bit of an immediate changed",
+    Operator.BRANCH: "branch condition changed",
+    Operator.WIDTH: "width of an access changed",
+    Operator.SIBLING: "operation replaced by a related one",
+}
+
+
+def page(campaigns: Sequence[tuple[Header, tuple[Judgement, ...]]]) -> str:
+    """The page as Markdown."""
+    return "\n".join([HEAD, *(line for one in campaigns for line in _campaign(*one)), ""])
+
+
+def _campaign(header: Header, judged: tuple[Judgement, ...]) -> Iterator[str]:
+    chosen = "all" if header.selected == header.made else f"{header.selected} (seed {header.seed})"
+    yield f"\n## {header.architecture}/{header.source}\n"
+    yield f"- function: SHA-256 {header.function_sha256}"
+    yield f"- harness: {header.harness}"
+    yield f"- mutants: {chosen} of {header.made}; judged: {len(judged)}"
+    yield f"- time: {_median(judged):.2f} s in the median on one core\n"
+    yield from _operators(judged)
+    yield from _properties(judged)
+    yield from _unknown(judged)
+    yield from _survivors(judged)
+
+
+def _median(judged: Sequence[Judgement]) -> float:
+    times = sorted(one.seconds for one in judged)
+    return times[len(times) // 2] if times else 0.0
+
+
+def _operators(judged: Sequence[Judgement]) -> Iterator[str]:
+    yield "| change | mutants | REFUTED | equivalent | UNKNOWN | PROVED, not explained | score |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    for operator in Operator:
+        mine = [one for one in judged if one.mutant.operator is operator]
+        if mine:
+            yield _row(_WHAT[operator], mine)
+    yield _row("all", judged)
+    yield "\nThe score is the share of REFUTED among the mutants that are not equivalent.\n"
+
+
+def _row(what: str, mine: Sequence[Judgement]) -> str:
+    refuted = sum(one.verdict is Verdict.REFUTED for one in mine)
+    equivalent = sum(bool(one.equivalent) for one in mine)
+    holes = sum(one.hole for one in mine)
+    unknown = len(mine) - refuted - equivalent - holes
+    others = len(mine) - equivalent
+    score = f"{100 * refuted / others:.1f} %" if others else ""
+    return f"| {what} | {len(mine)} | {refuted} | {equivalent} | {unknown} | {holes} | {score} |"
+
+
+def _properties(judged: Sequence[Judgement]) -> Iterator[str]:
+    count = Counter(one.refuted_by for one in judged if one.verdict is Verdict.REFUTED)
+    yield "| refuted by | mutants |"
+    yield "| --- | ---: |"
+    for name in PROPERTIES:
+        yield f"| `{name}` | {count[name]} |"
+    yield "\nThe first property that is not proved and is seen broken counts.\n"
+
+
+def _unknown(judged: Sequence[Judgement]) -> Iterator[str]:
+    found = [one for one in judged if one.verdict in (Verdict.UNKNOWN, Verdict.VACUOUS)]
+    if found:
+        yield "### UNKNOWN\n"
+        yield "| address | function | mutant | why |"
+        yield "| --- | --- | --- | --- |"
+        yield from (_line(one, one.reason) for one in found)
+        yield ""
+
+
+def _survivors(judged: Sequence[Judgement]) -> Iterator[str]:
+    found = [one for one in judged if one.verdict is Verdict.PROVED]
+    if found:
+        yield "### PROVED\n"
+        yield "| address | function | mutant | why that is no hole |"
+        yield "| --- | --- | --- | --- |"
+        yield from (_line(one, one.equivalent or "**not explained**") for one in found)
+
+
+def _line(one: Judgement, why: str) -> str:
+    cells = (f"{one.mutant.address:#x}", f"`{one.before}`", f"`{one.after}`", why)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page([read(Path(name)) for name in sys.argv[1:]]))
