@@ -399,3 +399,15 @@ def test_no_inputs() -> None:
     target = MACHINES["loongarch64"].program(MACHINES["loongarch64"].back)
     assert execute(target, []) == []
     assert by_name("loongarch64") is target.architecture
+
+
+def test_a_function_that_needs_more_stack_than_is_usual_is_given_more() -> None:
+    machine = MACHINES["powerpc64le"]
+    for depth in (0x1000, 0x7FF8):
+        target = machine.program(machine.store_double("saved", "sp", -depth), machine.back)
+        (done,) = execute(target, [INPUTS])
+        assert done.returned
+    far = 0x3C21FFFE  # addis r1, r1, -2: 128 KiB down
+    target = machine.program(far, machine.store_double("saved", "sp", 0), machine.back)
+    (done,) = execute(target, [INPUTS])
+    assert done.short_of_stack and "more stack" in done.inconclusive

@@ -12,7 +12,7 @@ from verify.arch import ON_STACK, Saved
 from verify.qemu.machines import PROGRAM_COUNTER
 from verify.witness import registers as abi
 from verify.witness.inputs import generator
-from verify.witness.placement import STACK, Edge, Placement, place
+from verify.witness.placement import DEEP_STACK, STACK, STACK_DEPTH, Edge, Placement, place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,14 +86,19 @@ class Execution:
             return f"{emulator} does not know the instruction at {self.pc:#x}"
         if self.signal == signal.SIGALRM and self.seconds < PATIENT_SECONDS:
             return f"it did not return within {self.seconds} s"
+        if self.short_of_stack:
+            return f"the instruction at {self.pc:#x} needs more stack than is mapped here"
+        return ""
+
+    @property
+    def short_of_stack(self) -> bool:
+        """Whether it stopped at an access to what may be stack, but is not mapped."""
         stack = self.placement.arena(STACK).address
-        if (
+        return (
             self.signal == signal.SIGSEGV
             and self.fault_address is not None
             and stack - STACK_LIMIT <= self.fault_address < stack
-        ):
-            return f"the instruction at {self.pc:#x} needs more stack than is mapped here"
-        return ""
+        )
 
     def register(self, name: str) -> int:
         """The value at the end of the register that the ABI calls `name`."""
@@ -187,13 +192,15 @@ def _initial_registers(target: Target, inputs: Inputs, placement: Placement) -> 
     return registers
 
 
-def begin(target: Target, inputs: Inputs, edge: Edge | None = None) -> Execution:
-    """Nothing executed yet: the state at the function's entry.
+def begin(
+    target: Target, inputs: Inputs, edge: Edge | None = None, depth: int = STACK_DEPTH
+) -> Execution:
+    """Nothing executed yet: the state at the function's entry; at least `depth` bytes of stack.
 
     Raises ValueError for an impossible edge, or when `inputs.registers` names a register that the
     contract gives its value or that QEMU cannot set.
     """
-    placement = place(target.architecture, inputs, edge)
+    placement = place(target.architecture, inputs, edge, depth)
     state = State(
         _initial_registers(target, inputs, placement),
         tuple(arena.data for arena in placement.arenas),
@@ -286,6 +293,13 @@ def run_on(
 def execute(target: Target, inputs: Sequence[Inputs]) -> list[Execution]:
     """Call the function once with each of the inputs, all in one QEMU process.
 
-    Raises QemuError when QEMU is missing or cannot carry this out, ValueError as `begin` does.
+    Those that need more stack than is usual are called again with more. Raises QemuError when QEMU
+    is missing or cannot carry this out, ValueError as `begin` does.
     """
-    return run_on([begin(target, one) for one in inputs], target.function.address)
+    entry = target.function.address
+    done = run_on([begin(target, one) for one in inputs], entry)
+    short = [number for number, one in enumerate(done) if one.short_of_stack]
+    deep = run_on([begin(target, inputs[number], depth=DEEP_STACK) for number in short], entry)
+    for number, again in zip(short, deep, strict=True):
+        done[number] = again
+    return done

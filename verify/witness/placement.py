@@ -24,7 +24,10 @@ GUARD = 512
 """At least this many random bytes lie mapped around every region."""
 
 STACK_DEPTH = 8192
-"""At least this many bytes below the stack pointer are mapped."""
+"""At least this many bytes below the stack pointer are mapped, ..."""
+
+DEEP_STACK = 1 << 16
+"""... and so many for a function that turns out to need more."""
 
 MOST_OFFSET = 1 << 20
 """How far from a region the edge of what is mapped may be put, in bytes."""
@@ -127,11 +130,17 @@ def _up(size: int) -> int:
 
 
 def _arena(
-    name: str, bits: int, size: int, alignment: int, values: random.Random, edge: Edge | None
+    name: str,
+    bits: int,
+    size: int,
+    alignment: int,
+    values: random.Random,
+    edge: Edge | None,
+    depth: int,
 ) -> Arena:
     """The stack is aligned at its end, which lies above the return address if that is there."""
     base = _BASES[bits][name] + values.randrange(_RANDOM_PAGES[bits]) * qemu.PAGE
-    below = STACK_DEPTH if name == STACK else GUARD
+    below = depth if name == STACK else GUARD
     shift = size % alignment if name == STACK else 0
     if edge is None:
         length = _up(below + size + GUARD)
@@ -164,8 +173,15 @@ def _check(edge: Edge, sizes: dict[str, int]) -> None:
         raise ValueError(f"no edge can be put at {relative(edge.region, edge.offset)}")
 
 
-def place(architecture: Architecture, inputs: Inputs, edge: Edge | None = None) -> Placement:
+def place(
+    architecture: Architecture,
+    inputs: Inputs,
+    edge: Edge | None = None,
+    depth: int = STACK_DEPTH,
+) -> Placement:
     """The memory at entry: the regions' contents, random bytes everywhere else.
+
+    At least `depth` bytes below the stack pointer are mapped.
 
     Where things lie and the random bytes depend on `inputs.seed` and the sizes alone. Raises
     ValueError for an impossible edge.
@@ -193,7 +209,7 @@ def place(architecture: Architecture, inputs: Inputs, edge: Edge | None = None) 
     arenas = []
     for name, size in sizes.items():
         here = edge if edge is not None and edge.region == name else None
-        arena = _arena(name, architecture.bits, size, alignments[name], values, here)
+        arena = _arena(name, architecture.bits, size, alignments[name], values, here, depth)
         at = arena.start + where.get(name, 0)
         arena = arena.with_bytes(at, contents.get(name, b""))
         arenas.append(replace(arena, writable=_writable(arena, architecture)))
