@@ -69,7 +69,8 @@ def test_few_formulas_say_it_all(name: str) -> None:
     words = [o for o in stated.obligations if o.id.startswith("output/word")]
     assert len(words) <= 64
     instances = sum(obligation.instances for obligation in words)
-    assert OPERATIONS_OF_A_BLOCK - 16 <= instances <= 3 * OPERATIONS_OF_A_BLOCK
+    # A word may be in each of four lanes.
+    assert OPERATIONS_OF_A_BLOCK - 16 <= instances <= 4 * OPERATIONS_OF_A_BLOCK
     assert not any(obligation.assumptions for obligation in words)
     assert stated.undecided == ()
 
