@@ -9,6 +9,7 @@ import time
 import pytest
 
 from verify import qemu
+from verify.qemu import emulator
 from verify.qemu.machines import WIDE
 
 ARCHES = tuple(qemu.MACHINES)
@@ -223,6 +224,33 @@ def test_single_instruction(
     code = [(CODE, given + RETURN[arch])]
     (outcome,) = qemu.run(arch, code, CODE, [qemu.Case(before)], timeout=10)
     assert {name: outcome.registers[name] for name in after} == after
+
+
+VADD = 0x700B8C41
+"""vadd.d $vr1, $vr2, $vr3 of LoongArch's LSX."""
+
+
+def test_vectors_of_loongarch() -> None:
+    if reason := qemu.lacking("loongarch64"):
+        pytest.skip(reason)
+    case = qemu.Case({"fa2": 2**64 - 1, "vr2.high": 7, "fa3": 3, "vr3.high": 2**63, "fa1": 9})
+    code = [(CODE, words(VADD) + RETURN["loongarch64"])]
+    (outcome,) = qemu.run("loongarch64", code, CODE, [case], timeout=10)
+    assert outcome.signal is None
+    assert (outcome.registers["fa1"], outcome.registers["vr1.high"]) == (2, 2**63 + 7)
+
+
+def test_an_emulator_without_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The halves of registers that it does not have stay as they are."""
+    monkeypatch.setattr(emulator, "BESIDE_PYTHON", "/nowhere")
+    if not qemu.lacking("loongarch64"):
+        pytest.skip("no QEMU before 8.2 is on PATH, whose runner this tests")
+    given = registers("loongarch64", 5)
+    for code, signalled in ((RETURN["loongarch64"], None), (words(VADD), signal.SIGILL)):
+        case = qemu.Case(given)
+        (outcome,) = qemu.run("loongarch64", [(CODE, code)], CODE, [case], timeout=10)
+        assert outcome.signal == signalled
+        assert {name: outcome.registers[name] for name in given} == given
 
 
 @pytest.mark.parametrize("arch", ARCHES)
