@@ -10,7 +10,8 @@ import pytest
 
 from tests.validate.readings import ADDRESS, own_target, stock, target_of
 from verify.arch import ARCHITECTURES, by_name
-from verify.validate.campaign import validate
+from verify.validate.campaign import validate, validate_all
+from verify.validate.encodings import encoding_of
 from verify.validate.record import LEAST_STATES, load, save, semantics_version, unchecked_forms
 
 BINARIES = ("looped.so", "looped.stripped.so", "unrolled.so", "unrolled.stripped.so")
@@ -74,3 +75,10 @@ def test_only_what_passed_with_enough_states_is_recorded(tmp_path: Path) -> None
 def test_the_version_depends_on_the_architecture() -> None:
     versions = {semantics_version(architecture) for architecture in ARCHITECTURES}
     assert len(versions) == len(ARCHITECTURES)
+
+
+def test_a_recorded_instruction_without_operands_is_recorded_again(tmp_path: Path) -> None:
+    bti = encoding_of("arm64").form(bytes.fromhex("5f2403d5"))
+    validation = validate_all(by_name("arm64"), [], LEAST_STATES, forms=[bti])
+    save([validation], tmp_path / "record.json")
+    assert load(tmp_path / "record.json")["arm64"].forms == {bti: ("bti",)}

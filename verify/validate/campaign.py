@@ -31,7 +31,8 @@ from verify.validate.states import State, States, Unplaceable
 Lifter = Callable[[Architecture, CodeReader], Engine]
 
 VARIATIONS = 32
-"""Words of each form with other operands, each on a sixteenth of the states."""
+"""Words of each form with other operands, each on a sixteenth of the states; one that is alone in
+its form has them all."""
 _VARIATION_SHARE = 16
 _DRAWS = 64
 _BATCH = 2048
@@ -225,13 +226,15 @@ class _Campaign:
         known = (form for form in others if form.mask == encoding.format_of(form).mask)
         for form in dict.fromkeys((*map(encoding.form, found), *known)):
             kind = encoding.format_of(form)
+            alone = not (kind.registers or kind.immediates)
             left = VARIATIONS
             for _ in range(_DRAWS):
                 word = vary(kind, form, self._rng)
                 code = word.to_bytes(form.size, encoding.order)
                 if left and code not in seen and kind.defined(word) and encoding.form(code) == form:
                     seen.add(code)
-                    entry = self._entry(code, "", share, occurs=False)
+                    wanted = self._states if alone else share
+                    entry = self._entry(code, "", wanted, occurs=False)
                     if not entry.misplaced and self._placeable(entry):
                         entries.append(entry)
                         left -= 1
