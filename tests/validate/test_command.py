@@ -57,6 +57,19 @@ def test_what_only_the_kernel_puts_in_is_compared(tmp_path: Path) -> None:
     assert form["passed"]
 
 
+def test_both_lifters() -> None:
+    binary = str(BINARIES / "powerpc" / "looped.so")
+    arguments = ("--binary", binary, "--states", "16", "--trials", "0", "--both-lifters")
+    done = run(*arguments, "--json", "-")
+    assert done.return_value == 0
+    architectures = json.loads(done.output)["architectures"]
+    assert [one["architecture"] for one in architectures] == ["powerpc", "powerpc"]
+    assert [one["lifter"] for one in architectures] == ["vex", "pcode"]
+    forms = [{form["form"] for form in one["forms"]} for one in architectures]
+    assert forms[0] == forms[1]
+    assert all(form["passed"] for one in architectures for form in one["forms"])
+
+
 def test_json_alone_on_standard_output() -> None:
     binary = str(BINARIES / "loongarch64" / "looped.so")
     done = run("--binary", binary, "--states", "16", "--trials", "0", "--json", "-")

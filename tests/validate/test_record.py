@@ -72,9 +72,26 @@ def test_only_what_passed_with_enough_states_is_recorded(tmp_path: Path) -> None
     assert load(path)["loongarch64"].forms == {}
 
 
+def test_what_a_second_lifter_read_is_not_recorded(tmp_path: Path) -> None:
+    target = target_of("powerpc64", 0x7C632214)
+    other = target.architecture.read_by_other()
+    assert other is not None
+    path = tmp_path / "record.json"
+    validation = validate(replace(target, architecture=other), LEAST_STATES)
+    assert validation.passed
+    save([validation], path)
+    assert load(path) == {}
+    save([validate(target, LEAST_STATES), validation], path)
+    assert load(path)["powerpc64"].semantics == semantics_version(target.architecture)
+
+
 def test_the_version_depends_on_the_architecture() -> None:
-    versions = {semantics_version(architecture) for architecture in ARCHITECTURES}
-    assert len(versions) == len(ARCHITECTURES)
+    readings = {(one.lifter, one.byte_order): one for one in ARCHITECTURES}
+    others = [other for one in ARCHITECTURES if (other := one.read_by_other()) is not None]
+    readings |= {(one.lifter, one.byte_order): one for one in others}
+    versions = {semantics_version(architecture) for architecture in readings.values()}
+    assert len(versions) == len(readings) > len(ARCHITECTURES)
+    assert semantics_version(by_name("powerpc64")) == semantics_version(by_name("powerpc64elfv2"))
 
 
 def test_a_recorded_instruction_without_operands_is_recorded_again(tmp_path: Path) -> None:

@@ -98,7 +98,8 @@ def validate_all(  # one for each thing that can be chosen
     reason = _impossible(architecture)
     if reason:
         version = semantics_version(architecture)
-        return Validation(architecture.name, "", version, states, seed, (), (), reason)
+        engine = architecture.lifter.engine
+        return Validation(architecture.name, "", version, states, seed, (), (), reason, engine)
     found: dict[bytes, str] = {}
     for target in targets:
         found |= _instructions_of(target) | found
@@ -164,6 +165,7 @@ class _Campaign:
             self._seed,
             self._registers.unmodelled,
             tuple(self._row(entry) for entry in entries),
+            lifter=self._architecture.lifter.engine,
         )
 
     def _row(self, entry: _Entry) -> Row:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,7 +32,7 @@ def register(app: typer.Typer) -> None:
     app.command("validate-lifter")(validate_lifter)
 
 
-def validate_lifter(  # one for each option
+def validate_lifter(  # noqa: PLR0913  # one for each option
     *,
     binary: Annotated[
         list[str] | None,
@@ -78,6 +79,14 @@ def validate_lifter(  # one for each option
             help="Compare the recorded forms, too, and write the record that prove reads.",
         ),
     ] = False,
+    both_lifters: Annotated[
+        bool,
+        typer.Option(
+            "--both-lifters",
+            help="Compare the instructions also as the second lifter reads them, where there is"
+            " one; the record is of the first.",
+        ),
+    ] = False,
 ) -> int:
     """Compare the harness's reading of every instruction of the functions with QEMU, and what
     it says of whole calls.
@@ -110,13 +119,16 @@ def validate_lifter(  # one for each option
         forms: tuple[Form, ...] = ()
         if architecture.name in recorded:
             forms = tuple(recorded[architecture.name].forms)
-        try:
-            validation = validate_all(architecture, _as_run(chosen), states, seed, forms=forms)
-        except Unsupported as error:
-            raise InputError(chosen[0].source, str(error)) from None
-        validations.append(validation)
-        if json != STANDARD_OUTPUT:
-            print_validation(console_for(sys.stdout), validation)
+        other = architecture.read_by_other() if both_lifters else None
+        for read in (architecture, other) if other is not None else (architecture,):
+            mine = [replace(target, architecture=read) for target in chosen]
+            try:
+                validation = validate_all(read, _as_run(mine), states, seed, forms=forms)
+            except Unsupported as error:
+                raise InputError(chosen[0].source, str(error)) from None
+            validations.append(validation)
+            if json != STANDARD_OUTPUT:
+                print_validation(console_for(sys.stdout), validation)
     if trials is None:
         trials = TRIALS if binary else 0
     chosen = [target for target in targets if target.architecture.name in wanted]

@@ -112,7 +112,8 @@ class Validation:
     `executor` is QEMU's version line (empty where there is no QEMU), `semantics` the version of
     the semantics as in `verify.validate.record`. `unmodelled` names bits of registers which the
     harness has no variable for, so that they are set but not compared. `states` is the least
-    number of states for an instruction that occurs. `reason` says why there are no rows at all.
+    number of states for an instruction that occurs. `reason` says why there are no rows at all,
+    `lifter` is what read the instructions, `vex` or `pcode`.
     """
 
     architecture: str
@@ -123,6 +124,7 @@ class Validation:
     unmodelled: tuple[str, ...]
     rows: tuple[Row, ...]
     reason: str = ""
+    lifter: str = ""
 
     @property
     def groups(self) -> tuple[Group, ...]:

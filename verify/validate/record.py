@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from verify.arch import ARCHITECTURES, Architecture
+from verify.arch import ARCHITECTURES, Architecture, by_name
 from verify.target import Target
 from verify.validate.encodings import Form, encoding_of
 from verify.validate.model import Validation
@@ -43,7 +43,8 @@ def semantics_version(architecture: Architecture) -> str:
     """A hash of everything that decides how the harness reads an instruction, in hexadecimal.
 
     That is the source of `verify.lift` and `verify.terms` (without the semantics of other
-    instruction sets), the lifter's language, and the versions of angr and of its lifter.
+    instruction sets), the lifter's language and the byte order, and the versions of angr and of its
+    lifter.
     """
     mine = f"{architecture.instruction_set}.py"
     others = {f"{other.instruction_set}.py" for other in ARCHITECTURES} - {mine}
@@ -53,7 +54,7 @@ def semantics_version(architecture: Architecture) -> str:
         for path in (_PACKAGE / room).rglob("*.py")
         if path.name not in others
     )
-    digest = hashlib.sha256(repr(architecture.lifter).encode())
+    digest = hashlib.sha256(f"{architecture.lifter} {architecture.byte_order}".encode())
     for package in _LIFTERS[architecture.lifter.engine]:
         digest.update(f"{package} {version(package)}\n".encode())
     for path in sources:
@@ -109,7 +110,8 @@ def save(validations: Iterable[Validation], path: Path = RECORD) -> None:
     """Write the record anew for the architectures validated; the others stay as they are.
 
     A form is recorded when every instruction of it was compared, none differed, and it, and every
-    one of it that occurs, had LEAST_STATES states.
+    one of it that occurs, had LEAST_STATES states. What a second lifter read is not recorded: the
+    caveat is of the first.
     """
     entries: dict[str, Any] = {
         name: {
@@ -120,6 +122,8 @@ def save(validations: Iterable[Validation], path: Path = RECORD) -> None:
         for name, compared in load(path).items()
     }
     for validation in validations:
+        if validation.lifter != by_name(validation.architecture).lifter.engine:
+            continue
         enough = validation.states >= LEAST_STATES
         entries[validation.architecture] = {
             "semantics": validation.semantics,

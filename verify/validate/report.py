@@ -10,6 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from verify.agreement import NAMES
 from verify.image.errors import printable
 from verify.validate.model import (
     Difference,
@@ -31,7 +32,8 @@ def print_validation(console: Console, validation: Validation) -> None:
         console.print(f"{validation.architecture}: not done: {validation.reason}", soft_wrap=True)
         return
     executor = validation.executor or "QEMU is missing"
-    console.print(f"{validation.architecture}, compared with {executor}", soft_wrap=True)
+    read = f"{validation.architecture} as {NAMES[validation.lifter]} reads it"
+    console.print(f"{read}, compared with {executor}", soft_wrap=True)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("instruction")
     table.add_column("opcode/mask")
@@ -160,6 +162,7 @@ def _difference(difference: Difference) -> dict[str, Any]:
 def _validation(validation: Validation) -> dict[str, Any]:
     return {
         "architecture": validation.architecture,
+        "lifter": validation.lifter,
         "executor": validation.executor,
         "semantics": validation.semantics,
         "states": validation.states,
