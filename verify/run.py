@@ -29,6 +29,8 @@ from verify.verdict import (
 )
 
 if TYPE_CHECKING:
+    from verify.lift.engine import Engine
+    from verify.lift.machine import Unsupported
     from verify.properties import Property, Stated
     from verify.prove.segments import Segments
     from verify.refute import Refutation
@@ -158,8 +160,8 @@ def _prove_variant(
     segments: Segments | None = None
     judged: list[_Judged] = []
     not_final = ""
+    engine = engine_for(target.architecture, target.code)
     try:
-        engine = engine_for(target.architecture, target.code)
         not_final = unlinked(target, engine)
         if not not_final:
             segments = segments_of(target, engine)
@@ -167,7 +169,8 @@ def _prove_variant(
             if not not_final:
                 judged = _judge(segments, claims, solver, progress)
     except Unsupported as error:
-        judged = [_unsupported(claim, str(error)) for claim in claims]
+        reason = _with_instruction(target, engine, error)
+        judged = [_unsupported(claim, reason) for claim in claims]
         if isinstance(error, CallsFunction) and error.callee is not None:
             stub = stub_at(target, error.callee)
             not_final = f"{error}, {stub}" if stub else ""
@@ -235,6 +238,16 @@ def _verdict(decided: Sequence[Decided], stated: Stated) -> tuple[Verdict, str]:
     if check.verdict is Verdict.UNKNOWN:
         return Verdict.UNKNOWN, f"{check.id}: {check.reason or 'not decided'}"
     return Verdict.UNKNOWN, f"{check.id}: a counterexample candidate did not reproduce"
+
+
+def _with_instruction(target: Target, engine: Engine, error: Unsupported) -> str:
+    """What is not supported, with the instruction as assembly and its bytes if the image has it."""
+    address = error.address
+    code = target.code(address, target.instruction_size(address))
+    if code is None:
+        return str(error)
+    text = dict(engine.disassemble(address, len(code))).get(address, "")
+    return f"{address:#x}: {text} ({code.hex()}): {error.reason}"
 
 
 def _unsupported(claim: Property, reason: str) -> _Judged:

@@ -151,8 +151,8 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
                 behind = claripy.BVV(block.address + block.size, self._guest.bits)
                 return [Successor(machine, behind, "jump")]
             self.handle_vex_block(block.form)
-        except Unsupported:
-            raise
+        except Unsupported as error:
+            raise Unsupported(machine.instruction, error.reason) from error
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
             raise Unsupported(machine.instruction, reason) from error
