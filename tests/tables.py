@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 STEP = {
     "arm64": "\tst1\t{row0.16b, row1.16b, row2.16b, row3.16b}, [dst], #64\n",
     "loongarch64": "\taddi.d\tdst, dst, 64\n",
+    "powerpc": "\taddi\tdst, dst, 64\n",
+    "powerpc64": "\taddi\tdst, dst, 64\n",
     "powerpc64le": "\taddi\tdst, dst, 64\n",
     "riscv64": "\taddi\tdst, dst, 64\n",
     "s390x": "\tla\tdst, 64(dst)\n",
@@ -38,9 +40,10 @@ def alternative(architecture: str, old: str, new: str, feature: int) -> str:
     body = f"661:\n{old}662:\n"
     replacement = f"663:\n{new}664:\n"
     if architecture.startswith("powerpc"):
+        word = 4 if architecture == "powerpc" else 8
         return (
-            f'{body}\t.pushsection __ftr_fixup,"a"\n\t.balign 8\n665:\n'
-            f"\t.8byte {1 << feature}, 0, 661b-665b, 662b-665b, 663f-665b, 664f-665b\n"
+            f'{body}\t.pushsection __ftr_fixup,"a"\n\t.balign {word}\n665:\n'
+            f"\t.{word}byte {1 << feature}, 0, 661b-665b, 662b-665b, 663f-665b, 664f-665b\n"
             f'\t.popsection\n\t.pushsection .text.alternatives,"ax"\n{replacement}'
             "\t.popsection\n"
         )

@@ -53,6 +53,8 @@ def verdicts(result: Result) -> dict[str, dict[str, str]]:
 NAMES = {
     "arm64": "capability 26",
     "loongarch64": "cpu feature 26",
+    "powerpc": "cpu feature bit 26",
+    "powerpc64": "cpu feature bit 26",
     "powerpc64le": "cpu feature bit 26",
     "riscv64": "cpu feature 26",
     "s390x": "facility 26",

@@ -119,8 +119,8 @@ def difference(execution: Execution, end: End) -> Difference | None:
 def compare_all(
     targets: Iterable[Target], trials: int = TRIALS, seed: int = 0, *, split: int = SPLIT
 ) -> tuple[Whole, ...]:
-    """Compare every variant of every function, those of the same bytes once."""
-    found: dict[tuple[str, str], Whole] = {}
+    """Compare every variant of every function, those in the same memory once."""
+    found: dict[tuple[object, ...], Whole] = {}
     for target in targets:
         reason = target.unusable
         variants: tuple[Variant, ...] = ()
@@ -133,7 +133,7 @@ def compare_all(
             found[target.source, target.function.name] = whole
         for variant in variants:
             patched = target.patched(variant)
-            key = (patched.function_sha256, patched.architecture.name)
+            key = (patched.architecture.name, patched.function.address, patched.segments)
             if key not in found:
                 found[key] = compare(patched, variant.name, trials, seed, split=split)
     return tuple(found.values())
