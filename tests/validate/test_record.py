@@ -47,6 +47,16 @@ def test_a_form_that_was_not_compared_is_named() -> None:
     assert unchecked_forms(target, (ADDRESS, ADDRESS + 8)) == ("38610000/ffff8000 at 0x1000",)
 
 
+def test_operands_that_are_not_defined_are_named(tmp_path: Path) -> None:
+    # amadd.w $a0, $a2, $a1, and the same with $a1 for all, which is an exception
+    defined, undefined = 0x386118A4, 0x386114A5
+    path = tmp_path / "record.json"
+    save([validate(target_of("loongarch64", defined), LEAST_STATES)], path)
+    assert unchecked_forms(target_of("loongarch64", defined), (ADDRESS,), path=path) == ()
+    (reason,) = unchecked_forms(target_of("loongarch64", undefined), (ADDRESS,), path=path)
+    assert reason == "38610000/ffff8000 at 0x1000"
+
+
 def test_an_address_outside_the_image_is_named() -> None:
     (reason,) = unchecked_forms(target_of("loongarch64"), (0x5000,))
     assert "0x5000" in reason

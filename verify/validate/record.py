@@ -85,8 +85,8 @@ def unchecked_forms(
         code = target.code(address, target.instruction_size(address))
         if code is None:
             return (f"the instruction at {address:#x}, which is not in the image",)
-        form = encoding.form(code)
-        if form not in known:
+        form, kind = encoding.form(code), encoding.format(code)
+        if form not in known or not kind.defined(encoding.word(code)):
             found.setdefault(form, address)
     return tuple(f"{form} at {address:#x}" for form, address in found.items())
 
