@@ -69,8 +69,9 @@ def unchecked_forms(
 ) -> tuple[str, ...]:
     """The forms of the instructions at these addresses that the record does not vouch for.
 
-    Each is named once, as opcode/mask (in hexadecimal) and the first address; none means
-    that every instruction form was compared with QEMU for the present version of the semantics.
+    Nor does it for operands with which the manual does not define an instruction. Each is named
+    once, as opcode/mask (in hexadecimal) and the first address; none means that every instruction
+    form was compared with QEMU for the present version of the semantics.
     """
     architecture = target.architecture
     try:
