@@ -304,6 +304,32 @@ def test_lane_of_a_vector(number: int) -> None:
     assert evaluate([term], given([term], v1=value))[term] == lanes(value, 64)[number]
 
 
+# Which capstone does not know.
+TEXTS = {
+    "e75630003036": "vlm %v5, %v6, 0(%r3), 3",
+    "e74720003c3e": "vstm %v20, %v23, 0(%r2), 3",
+    "e71120083006": "vl %v1, 8(%r1, %r2), 3",
+    "e6402030280e": "vstbrf %v20, 0x30(%r2)",
+    "e6002010300e": "vstbrg %v0, 0x10(%r2)",
+    "e61120001003": "vlebrf %v1, 0(%r1, %r2), 1",
+    "e61000101806": "vlbrh %v17, 0x10",
+    "e6102000f00e": ".byte 0xe6, 0x10, 0x20, 0x00, 0xf0, 0x0e",
+}
+
+
+@pytest.mark.parametrize("code", TEXTS)
+def test_texts(code: str) -> None:
+    lr = bytes.fromhex("1815")
+    data = lr + bytes.fromhex(code) + lr
+
+    def read(address: int, size: int) -> bytes | None:
+        offset = address - CODE
+        return data[offset : offset + size] if 0 <= offset <= len(data) - size else None
+
+    shown = engine_for(by_name("s390x"), read).disassemble(CODE, len(data))
+    assert shown == [(CODE, "lr %r1, %r5"), (CODE + 2, TEXTS[code]), (CODE + 8, "lr %r1, %r5")]
+
+
 # Of f1 or v1; v2 and r2 are the operands.
 WRITES = {
     "ld": ("68102000", True),

@@ -31,6 +31,7 @@ from verify.lift.semantics import (
     helpers_for,
     operations_for,
     registers_for,
+    text_for,
     undefined_beside_floats,
 )
 from verify.lift.semantics.vex import OPERATIONS, concat, lanes
@@ -83,6 +84,7 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         self._beside_floats = dict(
             names[name] for name in undefined_beside_floats(architecture.instruction_set)
         )
+        self._text = text_for(architecture.instruction_set)
         self._helpers = helpers_for(architecture.instruction_set)
         self._operations = {**OPERATIONS, **operations_for(architecture.instruction_set)}
         thunk = flags_for(architecture.instruction_set)
@@ -185,8 +187,10 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
                 at += one.size
             if at < len(data):
                 known, size = self._addition(data[at:]), self._length(data[at:])
-                code = ", ".join(f"{byte:#04x}" for byte in data[at : at + size])
-                found.append((address + at, f".byte {code}" if known is None else known.text))
+                code = data[at : at + size]
+                text = self._text(code) if known is None else known.text
+                numbers = ", ".join(f"{byte:#04x}" for byte in code)
+                found.append((address + at, text or f".byte {numbers}"))
                 at += size
         return found
 

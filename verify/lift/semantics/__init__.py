@@ -134,6 +134,13 @@ def registers_for(instruction_set: str) -> Mapping[str, tuple[int, int]]:
     return table
 
 
+def text_for(instruction_set: str) -> Callable[[bytes], str]:
+    """What gives an instruction's bytes as assembly where capstone does not, empty where this does
+    not, either."""
+    text: Callable[[bytes], str] = _of(instruction_set, "text_of", lambda _: "")
+    return text
+
+
 def _of(instruction_set: str, name: str, default: object) -> Any:
     """What the file of an instruction set defines under a name."""
     module = f"{__name__}.{instruction_set}"

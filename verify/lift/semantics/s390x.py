@@ -222,3 +222,53 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "Iop_Perm8x16": _permute_one,
     "Iop_Perm8x16x2": _permute,
 }
+
+
+_HINTED = {0x06: "vl", 0x0E: "vst", 0x36: "vlm", 0x3E: "vstm"}
+_NUMBERED = {
+    0x01: "vlebrh",
+    0x02: "vlebrg",
+    0x03: "vlebrf",
+    0x09: "vstebrh",
+    0x0A: "vstebrg",
+    0x0B: "vstebrf",
+}
+_SIZED = {
+    0x04: "vllebrz",
+    0x05: "vlbrrep",
+    0x06: "vlbr",
+    0x07: "vler",
+    0x0E: "vstbr",
+    0x0F: "vster",
+}
+_SIZES = {1: "h", 2: "f", 3: "g", 4: "q"}
+
+
+def text_of(code: bytes) -> str:
+    """Vector loads and stores that capstone does not know, as assembly: those with a hint of the
+    alignment, and the byte-reversing ones of z15. Empty for other instructions.
+
+    Chapter 21, "Vector Overview and Support Instructions".
+    """
+    if len(code) != 6:
+        return ""
+    word, kind, second = int.from_bytes(code, "big"), code[0], code[5]
+    register, index = word >> 36 & 15 | (word >> 11 & 1) << 4, word >> 32 & 15
+    last = index | (word >> 10 & 1) << 4
+    number = word >> 12 & 15
+    address = _address(word, 0 if second in (0x36, 0x3E) else index)
+    if kind == 0xE7 and second in _HINTED:
+        end = f" %v{last}," if second in (0x36, 0x3E) else ""
+        return f"{_HINTED[second]} %v{register},{end} {address}, {number}"
+    if kind == 0xE6 and second in _NUMBERED:
+        return f"{_NUMBERED[second]} %v{register}, {address}, {number}"
+    if kind == 0xE6 and second in _SIZED and number in _SIZES:
+        return f"{_SIZED[second]}{_SIZES[number]} %v{register}, {address}"
+    return ""
+
+
+def _address(word: int, index: int) -> str:
+    base, displacement = word >> 28 & 15, word >> 16 & 0xFFF
+    registers = ", ".join(f"%r{n}" for n in (index, base) if n)
+    shown = f"{displacement:#x}" if displacement > 9 else str(displacement)
+    return f"{shown}({registers})" if registers else shown
