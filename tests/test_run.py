@@ -32,7 +32,7 @@ UNSUPPORTED = [
         "fadd.d ft0, ft1, ft2",
         "fadd.d ft0, ft1, ft2",
         "53f02002",
-        "floating-point",
+        "has no register",
     ),
     ("riscv64/looped", "rdcycle t0", "rdcycle t0", "f32200c0", ""),
     ("riscv64/looped", ".word 0x0000007f", ".byte", "7f000000", "VEX does not decode"),
