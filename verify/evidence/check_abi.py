@@ -34,7 +34,9 @@ def check_abi(index: Mapping[str, Any]) -> None:
         "scratch": names(Saved.CALLER),
     }
     for key, value in wanted.items():
-        have = list(stated[key]) if key in ("preserved", "reserved") else stated[key]
+        have = stated.get(key)
+        if key in ("preserved", "reserved"):
+            have = list(have or {})
         if have != value:
             raise RefusedError(f"the ABI's {key} is {have}, not {value}")
     if index["target"]["architecture"] != known.name:

@@ -147,9 +147,15 @@ class Model:
         ):
             raise RefusedError("what is not known at the head has the name of something else")
         at_head = {self.index, self.block_count, *self.unknown}
-        for segment in self.segments:
-            if segment["begin"] == "entry" and at_head & variables(self._terms(segment)):
+        before: set[Node] = set()
+        for segment in (one for one in self.segments if one["begin"] == "entry"):
+            before |= variables(self._terms(segment))
+            if at_head & before:
                 raise RefusedError(f"{segment['name']} uses what is known at the head only")
+        # What a pass leaves undefined is another value in each pass.
+        stated = variables(self.nodes[term] for *_, term in self.head["state"]) if self.head else ()
+        if any(node.name.startswith("undefined@") for node in {*stated} - before):
+            raise RefusedError("what is known at the head is left undefined by a pass")
 
     def _check_registers(self) -> None:
         """Each register that the caller keeps is compared with what it held itself."""

@@ -1,16 +1,16 @@
 """Proofs of unsatisfiability that do not rest on a solver's word.
 
-A question is turned into clauses by Z3 (its tactics `bit-blast` and `tseitin-cnf`; `simplify` goes
-first where the clauses would be too many), CaDiCaL writes a DRAT proof that they contradict each
-other, and dratify checks it. What is trusted is that Z3's clauses say no more than the question.
+A question is turned into clauses by Z3 (its tactics `simplify`, `bit-blast` and `tseitin-cnf`),
+CaDiCaL writes a DRAT proof that they contradict each other, and dratify checks it. What is trusted
+is that Z3's clauses say no more than the question; where its simplifier leaves nothing but the
+empty clause, that is all there is.
 """
 
 from __future__ import annotations
 
 from enum import Enum
 
-_MOST_CLAUSES = 8_000
-"""Beyond so many, Z3's simplifier goes first: checking the proof would take minutes."""
+_TACTICS = ("simplify", "bit-blast", "tseitin-cnf")
 
 
 class Proof(Enum):
@@ -19,7 +19,7 @@ class Proof(Enum):
     CHECKED = "checked"
     """A DRAT proof was written and checked."""
     REWRITTEN = "rewritten"
-    """Z3 makes the empty clause of it by rewriting, so that there is nothing left to prove."""
+    """Z3's simplifier makes the empty clause of it, so that there is nothing left to prove."""
     FAILED = "failed"
     """The clauses can be met, or the proof is not accepted."""
 
@@ -32,14 +32,14 @@ def missing() -> str:
     return next((package for module, package in needed.items() if find_spec(module) is None), "")
 
 
-def _clauses(question: str, *tactics: str) -> str:
+def _clauses(question: str) -> str:
     """The question as clauses in DIMACS format."""
     import z3
 
     context = z3.Context()
     goal = z3.Goal(ctx=context)
     goal.add(z3.parse_smt2_string(question, ctx=context))
-    (found,) = z3.Then(*(z3.Tactic(name, ctx=context) for name in tactics))(goal)
+    (found,) = z3.Then(*(z3.Tactic(name, ctx=context) for name in _TACTICS))(goal)
     return str(found.dimacs(include_names=False))
 
 
@@ -48,10 +48,7 @@ def refute(question: str) -> Proof:
     from dratify import check_proof, parse_dimacs, to_dimacs
     from pysat.solvers import Cadical195
 
-    text = _clauses(question, "bit-blast", "tseitin-cnf")
-    if text.count("\n") > _MOST_CLAUSES:
-        text = _clauses(question, "simplify", "bit-blast", "tseitin-cnf")
-    formula = parse_dimacs(text)
+    formula = parse_dimacs(_clauses(question))
     clauses = [[to_dimacs(literal) for literal in clause] for clause in formula.clauses]
     if [] in clauses:
         return Proof.REWRITTEN

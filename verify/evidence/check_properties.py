@@ -28,6 +28,7 @@ from verify.evidence.check_terms import (
     variable,
     variables,
 )
+from verify.evidence.check_zeros import are_zero
 
 _SIZES = {region.name: region.size for region in REGIONS}
 _WRITABLE = {region.name for region in REGIONS if region.writable}
@@ -123,7 +124,8 @@ def _words(model: Model, segment: Segment) -> Iterator[Obligation]:
 
     Each value of the code that is said to hold words of the specification is shown to hold them
     if those before it do. A word of the specification is a variable that stands for it; so is a
-    lane of the code once it was shown to hold the word; what else is in such a value is arbitrary.
+    lane of the code once it was shown to hold the word; what else is in such a value is arbitrary
+    where it is not plainly zero.
     """
     words = Words()
     first = model.count if segment["begin"] == "entry" else model.block_count
@@ -152,7 +154,7 @@ def _words(model: Model, segment: Segment) -> Iterator[Obligation]:
             if not at <= bit <= node.width - (0 if word is None else 32):
                 raise RefusedError(f"{segment['name']}: words overlap in {term}")
             if at < bit:
-                parts.append(variable(f"rest{position}_{at}", bit - at))
+                parts += _beside(node, bit, at, f"rest{position}")
             if word is not None:
                 yield from holds(extract(body, bit + 31, bit), made[word], [instruction])
                 parts.append(named[made[word]])
@@ -161,6 +163,15 @@ def _words(model: Model, segment: Segment) -> Iterator[Obligation]:
     for position, word in enumerate(block):
         value = _little_endian(model, segment, 4 * position)
         yield from holds(code.image(value), word)
+
+
+def _beside(node: Node, end: int, start: int, name: str) -> Iterator[Node]:
+    """What is known of bits start..end-1 of a value, which are no word: in lanes of 32 bits, the
+    least significant first."""
+    for at in range(start, end, 32):
+        width = min(32, end - at)
+        zero = are_zero(node, at + width - 1, at)
+        yield number(0, width) if zero else variable(f"{name}_{at}", width)
 
 
 def _little_endian(model: Model, segment: Segment, offset: int) -> Node:

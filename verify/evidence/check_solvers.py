@@ -8,30 +8,30 @@ SECONDS = 20
 """Wall time that a solver gets for one obligation."""
 
 
-def _z3(text: str) -> str:
+def _z3(text: str, seconds: int) -> str:
     import z3
 
     solver = z3.SolverFor("QF_BV", ctx=z3.Context())
-    solver.set("timeout", 1000 * SECONDS)
+    solver.set("timeout", 1000 * seconds)
     solver.from_string(text)
     return str(solver.check())
 
 
-def _bitwuzla(text: str) -> str:
+def _bitwuzla(text: str, seconds: int) -> str:
     import bitwuzla
 
     options = bitwuzla.Options()
-    options.set(bitwuzla.Option.TIME_LIMIT_PER, 1000 * SECONDS)
+    options.set(bitwuzla.Option.TIME_LIMIT_PER, 1000 * seconds)
     parser = bitwuzla.Parser(bitwuzla.TermManager(), options)
     parser.parse(text, parse_only=True, parse_file=False)
     return str(parser.bitwuzla().check_sat()).rpartition(".")[2].lower()
 
 
-def _cvc5(text: str) -> str:
+def _cvc5(text: str, seconds: int) -> str:
     import cvc5
 
     solver = cvc5.Solver(cvc5.TermManager())
-    solver.setOption("tlimit-per", str(1000 * SECONDS))
+    solver.setOption("tlimit-per", str(1000 * seconds))
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "obligation")
     symbols, answers = parser.getSymbolManager(), []
@@ -40,7 +40,7 @@ def _cvc5(text: str) -> str:
     return answers[-1]
 
 
-SOLVERS: Mapping[str, Callable[[str], str]] = {
+SOLVERS: Mapping[str, Callable[[str, int], str]] = {
     "z3-solver": _z3,
     "bitwuzla": _bitwuzla,
     "cvc5": _cvc5,
@@ -53,7 +53,7 @@ def answers(text: str) -> dict[str, str]:
     said = {}
     for name, solve in SOLVERS.items():
         try:
-            said[name] = solve(text)
+            said[name] = solve(text, SECONDS)
         except Exception as error:  # noqa: BLE001  # a solver that fails has not agreed
             said[name] = f"failed ({' '.join(str(error).split())[:80]})"
     return said

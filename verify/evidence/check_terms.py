@@ -51,8 +51,11 @@ _made: dict[tuple[object, ...], Node] = {}
 
 
 def _node(op: str, width: int, args: tuple[Node, ...] = ()) -> Node:
-    key = (op, width, *map(id, args))
-    return _made.setdefault(key, Node(op, width, args))
+    key = (op, width if not args else None, *map(id, args))
+    found = _made.get(key)
+    if found is None:
+        found = _made[key] = Node(op, width, args)
+    return found
 
 
 def variable(name: str, width: int) -> Node:
@@ -67,6 +70,9 @@ def number(value: int, width: int) -> Node:
 
 def apply(op: str, *args: Node) -> Node:
     """An operator applied to arguments; raises MalformedError where the widths do not fit."""
+    made = _made.get((op, None, *map(id, args)))
+    if made is not None:
+        return made
     widths = [arg.width for arg in args]
     first, equal, every = widths[0] if widths else 0, len(set(widths)) == 1, all(widths)
     width: int | None = None
