@@ -63,6 +63,10 @@ def _shuffled(machine: Machine, numbers: Lanes, source: Lanes) -> Any:
     """The lanes of these numbers, undefined where processors differ."""
     found = []
     for number in numbers:
+        known = machine.converter.term(number).value
+        if known is not None and not known & _OUT_OF_RANGE:
+            found.append(source[known % len(source)])
+            continue
         lane = _number(source, number)
         undefined = lane ^ machine.undefined(lane.size() // 8)
         found.append(claripy.If(number & _OUT_OF_RANGE == 0, lane, undefined))
