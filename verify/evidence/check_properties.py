@@ -149,7 +149,8 @@ def _words(model: Model, segment: Segment) -> Iterator[Obligation]:
         node = model.nodes[term]
         if not node.args or node in shown:
             raise RefusedError(f"{segment['name']}: {term} holds words twice, or is no result")
-        body, parts, at = code.body(node), [], 0
+        body, at = code.body(node), 0
+        parts: list[Node] = []
         for bit, word in zip([*lanes[::2], node.width], [*lanes[1::2], None], strict=True):
             if not at <= bit <= node.width - (0 if word is None else 32):
                 raise RefusedError(f"{segment['name']}: words overlap in {term}")
