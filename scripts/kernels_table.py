@@ -15,7 +15,7 @@ from verify.resultjson import from_json
 from verify.verdict import Result, Verdict
 
 PACKAGE = re.compile(r"(?P<name>[^_]+)_(?P<version>[^_]+)_[^_]+\.deb")
-HEADINGS = ("Debian package", "version", "PROVED", "not", "stack")
+HEADINGS = ("Debian package", "version", "variants", "PROVED", "not", "stack")
 
 
 def row(result: Result) -> list[str]:
@@ -30,7 +30,9 @@ def row(result: Result) -> list[str]:
         if found.verdict is not Verdict.PROVED
     ]
     version = version.replace("%3a", ":")
-    return [name, version, ", ".join(proved), ", ".join(others) or "none", result.discipline]
+    variants = "; ".join(variant.name for variant in result.variants) or "not known"
+    listed = ", ".join(proved), ", ".join(others) or "none"
+    return [name, version, variants, *listed, result.discipline]
 
 
 def hashes(result: Result) -> str:
