@@ -136,7 +136,8 @@ def test_checker_loads_no_prover() -> None:
     done = subprocess.run(
         [sys.executable, "-c", program], check=True, capture_output=True, text=True
     )
-    own = [f"verify.evidence.check{part}" for part in ("", "_model", "_properties", "_solvers")]
+    parts = ("", "_model", "_properties", "_solvers", "_zeros")
+    own = [f"verify.evidence.check{part}" for part in parts]
     assert set(done.stdout.split()) == {
         *("specs", "specs.chacha20", "specs.contract"),
         *("verify", "verify.evidence", "verify.evidence.check_terms", *own),
