@@ -111,6 +111,25 @@ def test_several_entries_in_order() -> None:
     assert [str(one.condition) for one in found] == ["facility 0", "facility 1", "facility 2"]
 
 
+def test_entries_for_one_address_with_several_lengths() -> None:
+    """Some kernels of x86-64 extend the shorter one; all others write each as it is."""
+
+    def table(name: str, layout: str, lengths: tuple[int, ...], *feature: int) -> bytes:
+        size = struct.calcsize("<" + layout)
+        return b"".join(
+            packed(name, layout, code(name), REPLACEMENTS, *feature, n, n, at=TABLE + size * i)
+            for i, n in enumerate(lengths)
+        )
+
+    for one in read("x86_64", table("x86_64", "iiIBB", (3, 5), 1), 5 * b"\x90"):
+        assert one.refused == "another entry replaces more or less of the same code"
+    assert not any(
+        one.refused for one in read("x86_64", table("x86_64", "iiIBB", (5, 5), 1), 5 * b"\x90")
+    )
+    nops = 2 * bytes.fromhex("1f2003d5")
+    assert not any(one.refused for one in read("arm64", table("arm64", "iiHBB", (4, 8), 1), nops))
+
+
 def fixup(
     mask: int, value: int, *places: int, section: str = "__ftr_fixup", replacement: bytes = b""
 ) -> Alternative:

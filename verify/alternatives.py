@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from verify.target import Alternative
@@ -74,7 +74,20 @@ def _read(
         raise Unreadable(f"the table {section.name} is of no known format ({'; '.join(reasons)})")
     if any(other != readings[0] for other in readings[1:]):
         raise Unreadable(f"the table {section.name} can be read in several ways")
-    return readings[0]
+    return _refuse_extended(readings[0]) if patching.extends else readings[0]
+
+
+def _refuse_extended(found: list[Alternative]) -> list[Alternative]:
+    """Refuse those that only some kernels extend, by nops, to the length of a neighbour."""
+    lengths: dict[int, set[int]] = {}
+    for one in found:
+        lengths.setdefault(one.address, set()).add(len(one.code))
+    return [
+        replace(one, refused=one.refused or "another entry replaces more or less of the same code")
+        if len(lengths[one.address]) > 1
+        else one
+        for one in found
+    ]
 
 
 class _Reader:

@@ -79,12 +79,14 @@ class Patching:
 
     `nops` are what a replacement shorter than the code is filled up with, the longest first.
     `relocated` tells whether the kernel changes the instruction that some bytes begin with when it
-    puts it elsewhere, or may refuse to: its effect depends on its address.
+    puts it elsewhere, or may refuse to: its effect depends on its address. `extends` says that some
+    kernels extend consecutive entries for code at one address to the longest of them.
     """
 
     tables: tuple[Table, ...]
     nops: tuple[bytes, ...]
     relocated: Callable[[bytes], bool]
+    extends: bool = False
 
 
 def words_matching(

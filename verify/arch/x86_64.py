@@ -128,6 +128,7 @@ _PATCHING = Patching(
         )
     ),
     _relative,
+    extends=True,
 )
 
 X86_64 = Architecture(
