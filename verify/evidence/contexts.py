@@ -94,6 +94,7 @@ CONTEXTS: Mapping[str, Context] = {
         {**_array("__gregs", _LOONGARCH), PROGRAM_COUNTER: f"{_MACHINE}.__pc"},
     ),
     "powerpc64": Context("powerpc64-linux-musl", _powerpc64()),
+    "powerpc64elfv2": Context("powerpc64-linux-musl", _powerpc64()),
     "powerpc64le": Context("powerpc64le-linux-musl", _powerpc64()),
     "riscv64": Context(
         "riscv64-linux-musl",
