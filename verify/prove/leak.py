@@ -145,17 +145,19 @@ def _known(same: list[Term], word: Term, twin: Term) -> str:
     certain = 0
     if check((*same, *bits), _BUDGET).answer is Answer.UNSAT:
         certain = sum(not can(bit) for bit in bits)
-    error = _error(can, word, twin)
-    if word.width - error > certain:
+    most = word.width - max(certain, 1)
+    error = _error(can, word, twin, most)
+    if error < most:
         return f"{word.width - error} bits (all but an error below 2^{error})"
     return f"{certain} bits" if certain else ""
 
 
-def _error(can: Callable[[Term], bool], word: Term, twin: Term) -> int:
-    """The least m such that the two words cannot differ by 2^m or more, modulo 2^width."""
+def _error(can: Callable[[Term], bool], word: Term, twin: Term, most: int) -> int:
+    """The least m such that the two words cannot differ by 2^m or more, modulo 2^width; `most`
+    where it is not below that."""
     width = word.width
     difference = subtract(word, twin)
-    low, high = 0, width
+    low, high = 0, most
     while low < high:
         middle = (low + high) // 2
         bound = const(1 << middle, width)
