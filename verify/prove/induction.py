@@ -99,11 +99,13 @@ def _claim(want: Term, have: Term) -> Term:
 def _agreement(
     wanted: Machine, path: Path, replacement: Mapping[Term, Term]
 ) -> dict[Location, Term]:
-    """For each location at the end of a path, that it has the value it has in `wanted` under
-    the replacement."""
+    """For each location of which `wanted` or the end of a path knows something, that it has there
+    the value it has in `wanted` under the replacement."""
+    known = dict.fromkeys(
+        location for machine in (path.machine, wanted) for location, _ in locations(machine)
+    )
     pairs = [
-        (location, read(wanted, location), path.machine.converter.term(value))
-        for location, value in locations(path.machine)
+        (location, read(wanted, location), read(path.machine, location)) for location in known
     ]
     expected = substitute([want for _, want, _ in pairs], replacement)
     return {
