@@ -8,9 +8,11 @@ import time
 import pytest
 
 from specs import chacha20
-from tests.witness.programs import ENTRY, MACHINES, Machine
+from tests.proving import BINARIES
+from tests.witness.programs import ENTRY, MACHINES, Machine, built
 from verify import qemu
 from verify.arch import ARCHITECTURES, by_name
+from verify.qemu import emulator
 from verify.target import CodeSegment
 from verify.witness import (
     Breach,
@@ -252,9 +254,17 @@ class TestEnd:
         target = machine.program(0, machine.back)
         (execution,) = execute(target, [INPUTS])
         assert breaches(execution) == ()
-        assert execution.inconclusive.endswith(" does not know the instruction at 0x400")
+        assert " does not know the instruction at 0x400" in execution.inconclusive
         with pytest.raises(qemu.QemuError, match="does not know the instruction at 0x400"):
             search(target)
+
+    def test_an_emulator_that_is_too_old(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(emulator, "BESIDE_PYTHON", "/nowhere")
+        if not qemu.lacking("loongarch64"):
+            pytest.skip("no QEMU before 8.2 is on PATH")
+        (execution,) = execute(built(BINARIES / "loongarch64" / "lsx.so"), [INPUTS])
+        assert not execution.returned and breaches(execution) == ()
+        assert execution.inconclusive.endswith(qemu.lacking("loongarch64"))
 
     @per_machine
     def test_more_stack_than_is_mapped(self, machine: Machine) -> None:

@@ -82,8 +82,9 @@ class Execution:
     def inconclusive(self) -> str:
         """Why this execution says nothing about the function; empty if it does."""
         if self.signal == signal.SIGILL and not self.outside_image:
-            emulator = qemu.available(self.target.architecture.name)
-            return f"{emulator} does not know the instruction at {self.pc:#x}"
+            name = self.target.architecture.name
+            unknown = f"{qemu.available(name)} does not know the instruction at {self.pc:#x}"
+            return ": ".join(filter(None, (unknown, qemu.lacking(name))))
         if self.signal == signal.SIGALRM and self.seconds < PATIENT_SECONDS:
             return f"it did not return within {self.seconds} s"
         if self.short_of_stack:
