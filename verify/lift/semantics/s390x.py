@@ -32,8 +32,9 @@ REGISTERS: Mapping[str, tuple[int, int]] = {
     "cc_ndep": (760, 8),
 }
 UNDEFINED_BESIDE_FLOATS = tuple(f"v{n}" for n in range(16))
-"""Chapter 21, "Vector Registers": an instruction that is no vector instruction and writes a
-floating-point register leaves bits 64 to 127 of the vector register unpredictable."""
+"""Chapter 21, "Vector Overview and Support Instructions": an instruction that is no vector
+instruction and writes a floating-point register leaves bits 64 to 127 of the vector register
+unpredictable."""
 FLAGS = FlagThunk("cc_op", ("cc_dep1", "cc_dep2", "cc_ndep"), "settled", _SET)
 
 Code = Callable[[Any, Any, Any], Any]
@@ -248,7 +249,7 @@ def text_of(code: bytes) -> str:
     """Vector loads and stores that capstone does not know, as assembly: those with a hint of the
     alignment, and the byte-reversing ones of z15. Empty for other instructions.
 
-    Chapter 21, "Vector Overview and Support Instructions".
+    z/Architecture Principles of Operation, chapter 21.
     """
     if len(code) != 6:
         return ""
