@@ -53,10 +53,10 @@ _PARTS = {
     # Arm Architecture Reference Manual for A-profile, "NZCV" and "FPSR".
     **{name: Field("nzcv", bit, 1) for name, bit in {"n": 31, "z": 30, "c": 29, "v": 28}.items()},
     "fpsr.qc": Field("fpsr", 27, 1),
-    # z/Architecture Principles of Operation, chapter 21, "Vector Overview and Support Instructions":
-    # f<n> is the more significant half of v<n>. Chapter 9, "Floating-Point Overview and Support
-    # Instructions": of the control register, bits that are not assigned, and the bit of the binary
-    # rounding mode with which others are not, cannot be set.
+    # z/Architecture Principles of Operation, chapter 21, "Vector Overview and Support
+    # Instructions": f<n> is the more significant half of v<n>. Chapter 9, "Floating-Point Overview
+    # and Support Instructions": of the control register, bits that are not assigned, and the bit of
+    # the binary rounding mode with which others are not, cannot be set.
     **{f"f{n}": Field(f"v{n}", 64, (1 << 64) - 1) for n in range(8, 16)},
     **{f"v{n}.low": Field(f"v{n}", 0, (1 << 64) - 1) for n in range(8, 16)},
     "fpc.masks": Field("fpc", 24, 0xF8),
