@@ -7,8 +7,8 @@ the x87 tags are empty) and 3.2.2 (stack: at entry rsp + 8 is a multiple of 16, 
 lies at rsp, 128 bytes below rsp are protected).
 
 The arithmetic flags lie in cc_dep1 as they do in RFLAGS (`verify.lift.flags`). VEX keeps the
-direction flag as the step of a string instruction (d), and of MXCSR and the x87 control word the
-rounding modes (sseround, fpround).
+direction flag as the step of a string instruction (d), 1 or -1, of which bit 1 is the flag, and of
+MXCSR and the x87 control word the rounding modes (sseround, fpround).
 
 Alternatives: `struct alt_instr` of the kernel's arch/x86/include/asm/alternative.h, with 32 bits
 for feature and flags since Linux 6.3, before with 16 and, up to 5.12, the number of bytes of
@@ -30,7 +30,7 @@ _INTEGER = tuple(
 _FLAG_BITS = {"cf": 0, "pf": 2, "af": 4, "zf": 6, "sf": 7, "of": 11}
 _FLAGS = (
     *(Register(name, "cc_dep1", bits=(bit, bit)) for name, bit in _FLAG_BITS.items()),
-    Register("df", "d", Saved.CALLEE),
+    Register("df", "d", Saved.CALLEE, (1, 1)),
     Register("ac", "ac"),
     Register("id", "id"),
 )
