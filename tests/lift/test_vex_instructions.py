@@ -253,3 +253,23 @@ def test_an_undefined_flag_has_any_value_and_is_not_cleared() -> None:
     names = {variable.name for variable in variables((terms["af"],))}
     assert "init_cc_dep1" in names
     assert any(name.startswith(UNDEFINED) for name in names)
+
+
+def test_every_instruction_is_disassembled() -> None:
+    words = (0x6175_551B, 0x0000_7003, 0xFE45_7013, 0xFFFC_B003, 0x40B5_7633)
+    code = b"".join(word.to_bytes(4, "little") for word in words) + b"\1\0"
+
+    def read(address: int, size: int) -> bytes | None:
+        offset = address - CODE
+        return code[offset : offset + size] if 0 <= offset <= len(code) - size else None
+
+    shown = engine_for(by_name("riscv64"), read).disassemble(CODE, 100)
+    assert [address - CODE for address, _ in shown] == [0, 4, 8, 12, 16, 20]
+    assert [text for _, text in shown] == [
+        "roriw a0, a0, 0x17",
+        ".byte 0x03, 0x70, 0x00, 0x00",
+        "andi zero, a0, -0x1c",
+        "ld zero, -1(s9)",
+        "andn a2, a0, a1",
+        "c.nop",
+    ]
