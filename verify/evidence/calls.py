@@ -1,9 +1,16 @@
-"""The calls that a counterexample consists of."""
+"""The calls that a counterexample consists of, and the block that comes of one."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from specs import chacha20
+from specs.contract import BLOCK_BYTES
 from verify.verdict import Counterexample
-from verify.witness import Inputs
+from verify.witness import Inputs, execute
+
+if TYPE_CHECKING:
+    from verify.target import Target
 
 
 def calls_of(counterexample: Counterexample) -> tuple[Inputs, tuple[Inputs, ...]]:
@@ -27,3 +34,18 @@ def calls_of(counterexample: Counterexample) -> tuple[Inputs, tuple[Inputs, ...]
         {one.name: one.value for one in counterexample.other_registers},
     )
     return inputs, (other,)
+
+
+def block_words(
+    target: Target, inputs: Inputs, block: int | None
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The 16 words of that block of output, in the specification and as the real bytes write them;
+    none for no block."""
+    if block is None:
+        return (), ()
+    high, low = divmod((inputs.counter + block) % 2**64, 2**32)
+    expected = chacha20.block(chacha20.INTS, inputs.key, low, high)
+    (done,) = execute(target, [inputs])
+    data = done.memory("dst", BLOCK_BYTES * block, BLOCK_BYTES)
+    actual = (int.from_bytes(data[at : at + 4], "little") for at in range(0, BLOCK_BYTES, 4))
+    return expected, tuple(actual)

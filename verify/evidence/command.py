@@ -1,4 +1,4 @@
-"""The command `replay`; `register` adds it to the command line."""
+"""The commands `replay` and `explain`; `register` adds them to the command line."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 
 from verify.image import InputError
 from verify.options import PROPERTIES
+from verify.output import write_text
 from verify.report.console import console_for
 
 if TYPE_CHECKING:
@@ -37,8 +38,9 @@ _BINARY = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
+    """Add the commands to the command line."""
     app.command("replay")(replay)
+    app.command("explain")(explain)
 
 
 def replay(
@@ -61,17 +63,72 @@ def replay(
     Exit code, the first that applies: 2 bad input or usage; 3 a counterexample does not show its
     fault or could not be executed; 1 each shows it.
     """
+    found = _found(result, property_id)
+    shown = [_replay(one, binary) for one in found]
+    if output is not None:
+        _write(found, binary, output)
+    return EXIT_REFUTED if all(shown) else EXIT_UNKNOWN
+
+
+def explain(
+    result: _RESULT,
+    *,
+    property_id: _PROPERTY = None,
+    binary: _BINARY = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="OUT.ipynb", help="Write the executed notebook."),
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            "--html",
+            metavar="FILE",
+            help="Write it as a page that needs no network and no script.",
+        ),
+    ] = None,
+) -> int:
+    """Explain a counterexample in an executed notebook: the first, or that of a property.
+
+    Needs what pip install vdso-verify[notebook] brings. Exit code: 0, or 2 for bad input or usage.
+    """
+    if output is None and page is None:
+        raise typer.BadParameter("nothing to write; give -o OUT.ipynb or --html FILE")
+    refuted = _found(result, property_id)[0]
+    from verify.evidence import explain as explaining
+    from verify.evidence.replay import target_of
+
+    target = target_of(refuted, binary)
+    name = refuted.property.property
+    try:
+        notebook = explaining.read_notebook(explaining.template_of(name))
+        parameters = {
+            "RESULT": str(Path(result).resolve()),
+            "PROPERTY": name,
+            "BINARY": str(Path(target.source).resolve()),
+            "NUMBER": 0,
+        }
+        explaining.execute(explaining.with_parameters(notebook, parameters), Path.cwd())
+    except ImportError as error:
+        reason = f"{error.name} is not installed; pip install vdso-verify[notebook]"
+        raise InputError("explain", reason) from None
+    title = f"{target.function.name}: {name} is refuted"
+    if output is not None:
+        write_text(str(output), explaining.notebook_text(notebook))
+    if page is not None:
+        write_text(str(page), explaining.page_of(notebook, title))
+    return 0
+
+
+def _found(file: str, property_id: str | None) -> list[Refuted]:
+    """The counterexamples in a result, of that property only if there is one."""
     if property_id is not None and property_id not in PROPERTIES:
         raise typer.BadParameter(
             f"no property {property_id!r}; properties are {', '.join(PROPERTIES)}"
         )
     from verify.evidence.replay import read_outcome, refuted_in
 
-    found = refuted_in(read_outcome(result), result, property_id)
-    shown = [_replay(one, binary) for one in found]
-    if output is not None:
-        _write(found, binary, output)
-    return EXIT_REFUTED if all(shown) else EXIT_UNKNOWN
+    return refuted_in(read_outcome(file), file, property_id)
 
 
 def _replay(refuted: Refuted, binary: str | None) -> bool:
@@ -133,4 +190,4 @@ def _write(found: list[Refuted], binary: str | None, directory: Path) -> None:
         raise InputError(str(directory), error.strerror or str(error)) from None
 
 
-__all__ = ["register", "replay"]
+__all__ = ["explain", "register", "replay"]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from specs import chacha20
-from specs.contract import BLOCK_BYTES
+from verify.evidence.calls import block_words
 from verify.evidence.lines import source_line
 from verify.prove.deviation import Call, Deviation, first_deviation
 from verify.qemu import available
 from verify.verdict import Counterexample, RegisterValue
-from verify.witness import Breach, Inputs, execute
+from verify.witness import Breach
 
 if TYPE_CHECKING:
     from verify.prove.segments import Segments
@@ -63,21 +62,6 @@ def counterexample_of(
         None if found is None else found.departure,
         "" if address is None else source_line(target, address),
     )
-
-
-def block_words(
-    target: Target, inputs: Inputs, block: int | None
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The 16 words of that block of output, in the specification and as the real bytes write them;
-    none for no block."""
-    if block is None:
-        return (), ()
-    high, low = divmod((inputs.counter + block) % 2**64, 2**32)
-    expected = chacha20.block(chacha20.INTS, inputs.key, low, high)
-    (done,) = execute(target, [inputs])
-    data = done.memory("dst", BLOCK_BYTES * block, BLOCK_BYTES)
-    actual = (int.from_bytes(data[at : at + 4], "little") for at in range(0, BLOCK_BYTES, 4))
-    return expected, tuple(actual)
 
 
 def _deviation(segments: Segments | None, breach: Breach) -> Deviation | None:

@@ -166,26 +166,9 @@ def _deviation(
     """What there is to say of it; where words are is seen on the usual key, their values are those
     of the call."""
     specified = specification(segments, segment)
-    names, count = segments.names, segment.block_count
     made = operation(specified, found.number)
-    zero = const(0, LANE)
-    constants = [const(value, LANE) for value in CONSTANTS]
-    initial = [*constants, *names.key, low_word(count), high_word(count), zero, zero]
     result = specified.operations[found.number]
     given = assignment(segments, segment, call, call.key, block)
-    steps = [write.value for write in segment.machine.register_writes]
-    steps += [access.value for access in segment.accesses]
-    little = segments.engine.layout.little
-    there = contents(segment, evaluate(steps, usual, 0), found.step, little=little)
-    words = []
-    for number in range(STATE_WORDS):
-        known = versions(initial, specified, found.number, number)
-        seen = evaluate(known, usual, 0)
-        held = ((value, holders(segments, there, seen[value])) for value in known)
-        value, places = next(((value, held) for value, held in held if held), (known[-1], ()))
-        if not places and value in names.key:
-            places = (f"key+{4 * names.key.index(value)}",)
-        words.append(StateWord(number, evaluate([value], given, 0)[value], places))
     departure = Departure(
         block,
         made.round,
@@ -194,9 +177,41 @@ def _deviation(
         made.word,
         evaluate([result], given, 0)[result],
         _visits(segments, segment, found, block),
-        tuple(words),
+        state_at(segments, segment, usual, given, found.number, found.step),
     )
     return Deviation(found.instruction, departure)
+
+
+def state_at(
+    segments: Segments,
+    segment: Segment,
+    usual: Mapping[Term, int],
+    given: Mapping[Term, int],
+    number: int,
+    step: int,
+) -> tuple[StateWord, ...]:
+    """The 16 words around the operation of that number, and where the code has them before the
+    instruction of that step: seen on the values `usual`, which are unlike others, and shown with
+    those that are `given`."""
+    specified = specification(segments, segment)
+    names, count = segments.names, segment.block_count
+    zero = const(0, LANE)
+    constants = [const(value, LANE) for value in CONSTANTS]
+    initial = [*constants, *names.key, low_word(count), high_word(count), zero, zero]
+    steps = [write.value for write in segment.machine.register_writes]
+    steps += [access.value for access in segment.accesses]
+    little = segments.engine.layout.little
+    there = contents(segment, evaluate(steps, usual, 0), step, little=little)
+    words = []
+    for word in range(STATE_WORDS):
+        known = versions(initial, specified, number, word)
+        seen = evaluate(known, usual, 0)
+        held = ((value, holders(segments, there, seen[value])) for value in known)
+        value, places = next(((value, held) for value, held in held if held), (known[-1], ()))
+        if not places and value in names.key:
+            places = (f"key+{4 * names.key.index(value)}",)
+        words.append(StateWord(word, evaluate([value], given, 0)[value], places))
+    return tuple(words)
 
 
 def _visits(segments: Segments, segment: Segment, found: _Found, block: int) -> int:

@@ -62,8 +62,22 @@ class Leak:
         return f"{self.term}; with the last output block: {known}"
 
 
-def leak(segments: Segments, segment: Segment, value: Term) -> Leak:
-    """What `value` gives away at the end of a segment that leaves the function."""
+@dataclass(frozen=True)
+class Residue:
+    """A value that was left behind, over one variable for each word of the specification in it.
+
+    `names` are these variables by word, `term` is the value, `facts` are the definitions of words
+    near it.
+    """
+
+    specified: Specified
+    names: Mapping[Term, Term]
+    term: Term
+    facts: tuple[Term, ...]
+
+
+def residue_of(segments: Segments, segment: Segment, value: Term) -> Residue:
+    """What `value` is at the end of a segment, in terms of the block that the segment computes."""
     count = segment.block_count
     specified = specified_block(segments.names.key, low_word(count), high_word(count))
     names = {word: var(f"word{n}", LANE) for n, word in enumerate(specified.made)}
@@ -73,11 +87,22 @@ def leak(segments: Segments, segment: Segment, value: Term) -> Leak:
     code = Abstraction(
         {term: cut(term, words, names, n) for n, (term, words) in enumerate(found.items())}
     )
-    residue = code.outside(value)
-    words = _in_words(segments, names, specified, residue)
-    if sum(1 for _ in islice(postorder([residue]), _DEEP)) == _DEEP:
+    term = code.outside(value)
+    return Residue(specified, names, term, tuple(_near(names, term)))
+
+
+def too_far(residue: Residue) -> bool:
+    """Whether the value is too far from the specification to say what follows from it."""
+    return sum(1 for _ in islice(postorder([residue.term]), _DEEP)) == _DEEP
+
+
+def leak(segments: Segments, segment: Segment, value: Term) -> Leak:
+    """What `value` gives away at the end of a segment that leaves the function."""
+    residue = residue_of(segments, segment, value)
+    words = _in_words(segments, residue.names, residue.specified, residue.term)
+    if too_far(residue):
         return Leak(f"{words}; too far from the specification to say more", {})
-    return Leak(words, _follows(segments, names, residue))
+    return Leak(words, _follows(segments, residue))
 
 
 def _in_words(
@@ -99,15 +124,16 @@ def _in_words(
     return f"computed from {', '.join(parts[:3])}{' and more' if len(parts) > 3 else ''}"
 
 
-def _follows(segments: Segments, names: Mapping[Term, Term], residue: Term) -> dict[int, str]:
+def _follows(segments: Segments, residue: Residue) -> dict[int, str]:
     """Key word number to what of it follows; words of which nothing does are missing."""
-    words = list(names)
-    outputs = {names[word] for word in words[-STATE_WORDS:]}
-    facts = _near(names, residue)
+    words = list(residue.names)
+    outputs = {residue.names[word] for word in words[-STATE_WORDS:]}
+    facts = residue.facts
     public = {segments.names.count, segments.names.block_count, *outputs}
-    private = sorted(variables([*facts, residue]) - public, key=lambda v: v.name)
+    private = sorted(variables([*facts, residue.term]) - public, key=lambda v: v.name)
     twins = {v: var(f"{v.name}'", v.width) for v in private}
-    same = [*facts, *substitute(facts, twins), equal(residue, *substitute([residue], twins))]
+    term = residue.term
+    same = [*facts, *substitute(facts, twins), equal(term, *substitute([term], twins))]
     found = {}
     for number, word in enumerate(segments.names.key):
         twin = twins.get(word)
@@ -146,13 +172,13 @@ def _known(same: list[Term], word: Term, twin: Term) -> str:
     if check((*same, *bits), _BUDGET).answer is Answer.UNSAT:
         certain = sum(not can(bit) for bit in bits)
     most = word.width - max(certain, 1)
-    error = _error(can, word, twin, most)
+    error = least_error(can, word, twin, most)
     if error < most:
         return f"{word.width - error} bits (all but an error below 2^{error})"
     return f"{certain} bits" if certain else ""
 
 
-def _error(can: Callable[[Term], bool], word: Term, twin: Term, most: int) -> int:
+def least_error(can: Callable[[Term], bool], word: Term, twin: Term, most: int) -> int:
     """The least m such that the two words cannot differ by 2^m or more, modulo 2^width; `most`
     where it is not below that."""
     width = word.width
