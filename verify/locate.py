@@ -80,8 +80,13 @@ class _Locator:
         architecture = find_architecture(elf.machine, elf.bits, byte_order, elf.flags)
         if architecture is None:
             supported = ", ".join(known.title for known in ARCHITECTURES)
+            place = (elf.machine, elf.bits, byte_order)
+            of_abi = any(
+                (known.machine, known.bits, known.byte_order) == place for known in ARCHITECTURES
+            )
+            abi = f", e_flags {elf.flags:#x}" if of_abi else ""
             raise self._error(
-                f"machine {elf.machine}, {elf.bits}-bit, {byte_order}-endian is not supported;"
+                f"machine {elf.machine}, {elf.bits}-bit, {byte_order}-endian{abi} is not supported;"
                 f" supported are {supported}"
             )
         return architecture

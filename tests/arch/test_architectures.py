@@ -20,7 +20,7 @@ from verify.lift.select import engine_for
 
 OTHERS = tuple(other for one in ARCHITECTURES if (other := one.read_by_other()) is not None)
 READINGS = pytest.mark.parametrize(
-    "architecture", (*ARCHITECTURES, *OTHERS), ids=lambda a: f"{a.name}-{a.lifter.engine}"
+    "architecture", [*ARCHITECTURES, *OTHERS], ids=lambda a: f"{a.name}-{a.lifter.engine}"
 )
 ALL = pytest.mark.parametrize("architecture", ARCHITECTURES, ids=lambda a: a.name)
 
@@ -100,6 +100,24 @@ def test_names_that_others_use_exist(architecture: Architecture) -> None:
         architecture.machine, architecture.bits, architecture.byte_order, flags
     )
     assert found is architecture
+
+
+@pytest.mark.parametrize(
+    ("byte_order", "flags", "name"),
+    [
+        ("big", 0, "powerpc64"),
+        ("big", 1, "powerpc64"),
+        ("big", 2, "powerpc64elfv2"),
+        ("big", 3, None),
+        ("little", 0, "powerpc64le"),
+        ("little", 1, None),
+        ("little", 2, "powerpc64le"),
+        ("little", 0x8000_0002, "powerpc64le"),
+    ],
+)
+def test_flags_tell_the_abi(byte_order: str, flags: int, name: str | None) -> None:
+    found = find_architecture("EM_PPC64", 64, byte_order, flags)
+    assert (None if found is None else found.name) == name
 
 
 @ALL

@@ -285,6 +285,7 @@ MACHINES = {
     "SPARC": (EM_SPARCV9, elves.Format(), "machine EM_SPARCV9, 64-bit, little-endian is not s"),
     "big-endian": (258, elves.Format(little=False), "machine EM_LOONGARCH, 64-bit, big-endian is"),
     "wrong class": (258, elves.Format(bits=32), "machine EM_LOONGARCH, 32-bit, little-endian is"),
+    "no such ABI": (21, elves.Format(), "EM_PPC64, 64-bit, little-endian, e_flags 0x43 is not"),
     "unheard of": (4321, elves.Format(), "machine EM_4321, "),
 }
 
