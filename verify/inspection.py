@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verify.image import InputError
 from verify.lift.select import engine_for
-from verify.run import target_summary
+from verify.summary import target_summary
 from verify.verdict import TargetSummary, VariantSummary
 
 if TYPE_CHECKING:

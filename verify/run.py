@@ -5,26 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from verify import __version__
 from verify.image import InputError
 from verify.lift.angr_import import import_angr
 from verify.lift.select import engine_for
 from verify.options import Options
-from verify.qemu import QemuError, available
+from verify.qemu import QemuError
+from verify.summary import loop_summaries, target_summary, tool_versions
 from verify.target import Alternative, Target
 from verify.validate import unchecked_forms
 from verify.verdict import (
     Caveat,
     Check,
-    LoopSummary,
     PropertyResult,
     Residue,
     Result,
     StackWrite,
-    TargetSummary,
     Verdict,
 )
 
@@ -130,7 +127,7 @@ def _nothing_said(target: Target, options: Options, reason: str) -> Result:
         target_summary(target, None),
         tuple(_result(None, target, one) for one in judged),
         caveats=(Caveat.LIFTER_UNCHECKED, *_CAVEATS, Caveat.CODE_UNPATCHED),
-        tools=tool_versions(target, judged),
+        tools=tool_versions(target, executed=False),
         lifters=(target.architecture.lifter.engine,),
     )
 
@@ -190,7 +187,7 @@ def _prove_variant(
         _findings(target, segments, unchecked),
         loop_summaries(segments) if segments is not None else (),
         _caveats(target, unchecked),
-        tool_versions(target, judged),
+        tool_versions(target, executed=any(one.refutation is not None for one in judged)),
         time.perf_counter() - start,
         lifters=(target.architecture.lifter.engine,),
     )
@@ -371,43 +368,3 @@ def _discipline(segments: Segments | None, judged: Sequence[_Judged]) -> str:
 
     proved = any(one.claim.id == "stack" and one.verdict is Verdict.PROVED for one in judged)
     return discipline(segments) if proved and segments is not None else ""
-
-
-def target_summary(target: Target, segments: Segments | None) -> TargetSummary:
-    """What the result says of the bytes. A function without a size gets the one of its code."""
-    function = target.function
-    if not function.size and segments is not None:
-        size = segments.flow.end - function.address
-        target = replace(target, function=replace(function, size=size))
-    return TargetSummary(
-        target.source,
-        target.sha256,
-        target.path,
-        target.image_sha256,
-        target.build_id,
-        target.architecture.name,
-        function.name,
-        function.address,
-        target.function.size,
-        target.function_sha256,
-        function.located,
-    )
-
-
-def loop_summaries(segments: Segments) -> tuple[LoopSummary, ...]:
-    """The loops of the function and what the proof does with each."""
-    cut = segments.loop.head if segments.loop is not None else None
-    return tuple(
-        LoopSummary(loop.head, len(loop.blocks), "blocks" if loop.head == cut else "rounds")
-        for loop in segments.flow.loops
-    )
-
-
-def tool_versions(target: Target, judged: Sequence[_Judged]) -> dict[str, str]:
-    """Name to version of everything that the verdicts rest on."""
-    lifter = {"pcode": "pypcode", "vex": "pyvex"}[target.architecture.lifter.engine]
-    tools = {"vdso-verify": __version__}
-    tools |= {name: version(name) for name in ("angr", lifter, "z3-solver")}
-    if any(one.refutation is not None for one in judged):
-        tools["qemu"] = available(target.architecture.name) or ""
-    return tools
