@@ -27,6 +27,7 @@ from verify.image.debian import DEFAULT_SUITE, UnreachableError, fetch
 from verify.mutate.command import register as register_mutate
 from verify.options import PROPERTIES, Options
 from verify.output import STANDARD_OUTPUT, write_text
+from verify.report.command import register as register_report
 from verify.report.console import console_for, prepare_streams
 from verify.report.display import Display, complain
 from verify.report.download import download_bar
@@ -289,6 +290,7 @@ def fetch_root() -> None:
 
 register_validate_lifter(app)
 register_check(app)
+register_report(app)
 register_replay(app)
 register_mutate(app)
 
