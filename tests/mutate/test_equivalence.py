@@ -40,6 +40,15 @@ def find(program: str, *sequence: int) -> int:
 CLEAR_A5, CLEAR_A6 = 0x00150009, 0x0015000A
 
 
+def test_a_register_that_differs_at_the_return_is_looked_at_with_other_keys() -> None:
+    """The high word of the counter is stored; what is above it in the register is not used."""
+    shift, rotate = 0x004580A5, 0x004D80A5  # srli.d, rotri.d a1, a1, 32
+    code = words(target_of(LOONGARCH))
+    at = len(code) - 1 - code[::-1].index(shift)
+    argument = equivalence(target_of(LOONGARCH), changed(LOONGARCH, {at: rotate}))
+    assert argument.endswith("a1 at the return is the same for 64 pairs of keys")
+
+
 def test_independent_instructions_may_be_swapped() -> None:
     at = find(LOONGARCH, CLEAR_A5, CLEAR_A6)
     mutant = changed(LOONGARCH, {at: CLEAR_A6, at + 1: CLEAR_A5})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -43,14 +44,21 @@ class _Instruction:
     word: int
 
 
-def _without_wider(
-    places: dict[str, tuple[int, int]], architecture: Architecture
-) -> dict[str, tuple[int, int]]:
-    """The registers without those that are wider than one of the architecture's and contain it.
+@cache
+def _guest(language: str) -> archinfo.ArchPcode:
+    """angr's description of a language, which takes long to make."""
+    return archinfo.ArchPcode(language)
+
+
+@cache
+def _places(language: str, storages: frozenset[str]) -> dict[str, tuple[int, int]]:
+    """(offset, size) of the language's registers, without those that are wider than one of the
+    architecture's, whose names are given, and contain it.
 
     SLEIGH also has the registers of extensions that the architecture's description does not.
     """
-    storages = (register.storage for register in architecture.registers)
+    registers = PcodeBasicBlockLifter(_guest(language)).context.registers
+    places = {name: (register.offset, register.size) for name, register in registers.items()}
     known = {places[storage] for storage in storages if storage in places}
     return {
         name: (start, size)
@@ -64,19 +72,15 @@ class PcodeEngine(PcodeEmulatorMixin):  # type: ignore[misc]
     """Lifts and executes one image through P-code."""
 
     def __init__(self, architecture: Architecture, code: CodeReader) -> None:
-        guest = archinfo.ArchPcode(architecture.lifter.language)
+        language = architecture.lifter.language
+        guest = _guest(language)
         super().__init__(SimpleNamespace(arch=guest))
+        # Not shared between images: SLEIGH keeps what it knows of addresses.
+        self._lifter = PcodeBasicBlockLifter(guest)
         self._architecture = architecture
         self._code = code
-        self._lifter = PcodeBasicBlockLifter(guest)
         self._little = architecture.byte_order == "little"
-        names = _without_wider(
-            {
-                name: (register.offset, register.size)
-                for name, register in self._lifter.context.registers.items()
-            },
-            architecture,
-        )
+        names = _places(language, frozenset(r.storage for r in architecture.registers))
         hard_wired = {r.storage for r in architecture.with_saved(Saved.CONSTANT)}
         self.layout = Layout(names, self._little, frozenset(names[name][0] for name in hard_wired))
         self._replacements: Mapping[str, Semantics] = semantics_for(architecture.instruction_set)

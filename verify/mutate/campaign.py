@@ -6,14 +6,16 @@ dies, by its memory limit or otherwise, makes one mutant UNKNOWN and no other.
 
 from __future__ import annotations
 
+import atexit
 import logging
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import dask
-from distributed import Client, LocalCluster, as_completed
+from distributed import Client, LocalCluster, Worker, WorkerPlugin, as_completed
 from distributed.scheduler import KilledWorker
 
 from verify.mutate.judge import judge_with_equivalence
@@ -46,6 +48,17 @@ class Resources:
     memory: int = 3 << 30
 
 
+class _QuietExit(WorkerPlugin):
+    """Let a worker's process end without the interpreter's tear-down, at which pypcode calls its
+    own objects leaked."""
+
+    name = "quiet exit"
+
+    def setup(self, worker: Worker) -> None:  # noqa: ARG002  # the interface's
+        """Called in each worker when it starts."""
+        atexit.register(os._exit, 0)
+
+
 @contextmanager
 def _client(resources: Resources) -> Iterator[Client]:
     with dask.config.set(_SETTINGS):
@@ -59,11 +72,12 @@ def _client(resources: Resources) -> Iterator[Client]:
                 n_workers=resources.workers,
                 threads_per_worker=1,
                 memory_limit=resources.memory,
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,
             ) as cluster,
             Client(cluster) as client,
         ):
+            client.register_plugin(_QuietExit())
             yield client
 
 

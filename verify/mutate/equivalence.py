@@ -3,15 +3,16 @@
 The two functions are compared with each other, not with the specification: block by block, from
 states in which some registers may differ (`Relation`), and another solver decides. Invariants and
 the word order of ChaCha20 play no part. What is shown is that both take the same way, access the
-same addresses, leave the same memory, and agree in every register that the caller may use; where
-another register differs at the return, the mutant's value is a constant.
+same addresses, leave the same memory, and agree in every register that the caller may use. Where
+another register differs at the return, the mutant's value is a constant, or executions under QEMU
+show that it is the same for different keys; the argument then says so.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import IntEnum
 from functools import cached_property
 
@@ -22,6 +23,7 @@ from verify.lift.select import engine_for
 from verify.mutate.effect import INITIAL, Way, ways
 from verify.mutate.traces import Base, Memory, place
 from verify.prove.cfg import control_flow
+from verify.qemu import QemuError
 from verify.target import Target
 from verify.terms import (
     TRUE,
@@ -34,12 +36,14 @@ from verify.terms import (
     var,
     variables,
 )
+from verify.witness import candidates, execute, other_key
 
 _WORD = 32
 _SECONDS = 5.0
 """What one query may take, ..."""
 _ALL_SECONDS = 30.0
 """... and all of them."""
+_PAIRS = 64
 _MAX_VISITS = 400
 
 
@@ -74,10 +78,32 @@ class _Different(Exception):
 
 def equivalence(base: Target, mutant: Target) -> str:
     """The argument in one line, empty where none was found."""
+    comparison = None
     try:
-        return _Comparison(base, mutant).argument()
-    except (_Different, Unsupported):
-        return ""
+        comparison = _Comparison(base, mutant)
+        argument = comparison.argument()
+        left = comparison.left
+        if not left:
+            return argument
+        if _independent_of_the_key(mutant, left):
+            names = ", ".join(sorted(left))
+            return f"{argument}; {names} at the return is the same for {_PAIRS} pairs of keys"
+    except (_Different, Unsupported, QemuError):
+        pass
+    return ""
+
+
+def _independent_of_the_key(mutant: Target, registers: Collection[str]) -> bool:
+    """Whether executions with different keys leave the same in the registers."""
+    pool = [call for call in candidates(mutant) for _ in range(_PAIRS)][:_PAIRS]
+    calls = [other_key(call, number) for number, call in enumerate(pool)]
+    others = [other_key(call, number + 1) for number, call in enumerate(calls)]
+    done = execute(mutant, [*calls, *others])
+    return all(
+        one.returned and two.returned and one.register(name) == two.register(name)
+        for one, two in zip(done[:_PAIRS], done[_PAIRS:], strict=True)
+        for name in registers
+    )
 
 
 class _Comparison:
@@ -99,6 +125,8 @@ class _Comparison:
         }
         self._ways: dict[tuple[int, int], tuple[Way, ...]] = {}
         self._until = time.monotonic() + _ALL_SECONDS
+        self.left: set[str] = set()
+        """Registers that may differ at a return, and of which more is to be shown."""
 
     def argument(self) -> str:
         """See `equivalence`; raises _Different."""
@@ -214,9 +242,10 @@ class _Comparison:
                     found[name] = relation
         if leaves:
             for name, relation in found.items():
-                saved = self._architecture.register(name).saved
-                if saved is not Saved.CALLER or relation is not Relation.CONSTANT:
+                if self._architecture.register(name).saved is not Saved.CALLER:
                     raise _Different(f"{name} differs where the function returns at {address:#x}")
+                if relation is not Relation.CONSTANT:
+                    self.left.add(name)
         return found
 
     def _relation(self, pair: _Pair, related: Related, name: str, claim: Term) -> Relation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from verify.lift.angr_import import import_angr
@@ -16,6 +17,8 @@ from verify.target import Target
 from verify.verdict import Verdict
 
 if TYPE_CHECKING:
+    from verify.lift.engine import Engine
+    from verify.prove.induction import Hypothesis
     from verify.prove.segments import Segments
     from verify.solve import Decided
     from verify.witness import Breach
@@ -43,11 +46,14 @@ def judge(base: Target, mutant: Mutant, options: Options, *, every: bool = False
     start = time.perf_counter()
     import_angr()
     target = mutant.applied(base)
-    verdict, refuted_by, reason = _judge(target, options, every)
+    hypothesis = _hypothesis(base)
+    verdict, refuted_by, reason = _judge(target, options, every, hypothesis)
+    if verdict is Verdict.UNKNOWN and hypothesis is not None:
+        verdict, refuted_by, reason = _judge(target, options, every, None)
     return Judgement(
         mutant,
-        _text(base, mutant),
-        _text(target, mutant),
+        _text(_reader(base), mutant),
+        _text(engine_for(target.architecture, target.code), mutant),
         verdict,
         time.perf_counter() - start,
         refuted_by,
@@ -67,7 +73,18 @@ def judge_with_equivalence(
     return replace(judgement, equivalent=equivalence(base, mutant.applied(base)))
 
 
-def _judge(target: Target, options: Options, every: bool) -> tuple[Verdict, str, str]:
+@lru_cache(maxsize=4)
+def _hypothesis(base: Target) -> Hypothesis | None:
+    """That of the function itself, which most mutants keep."""
+    from verify.prove.segments import segments_of
+
+    loop = segments_of(base, engine_for(base.architecture, base.code)).loop
+    return loop.hypothesis if loop is not None else None
+
+
+def _judge(
+    target: Target, options: Options, every: bool, hypothesis: Hypothesis | None
+) -> tuple[Verdict, str, str]:
     from verify.decide import start_afresh
     from verify.lift.machine import Unsupported
     from verify.properties import PROPERTIES
@@ -77,7 +94,8 @@ def _judge(target: Target, options: Options, every: bool) -> tuple[Verdict, str,
     start_afresh()
     solver = Solver(options)
     try:
-        segments = segments_of(target, engine_for(target.architecture, target.code))
+        engine = engine_for(target.architecture, target.code)
+        segments = segments_of(target, engine, hypothesis)
     except Unsupported as error:
         everything = [_Open(claim.id, (), str(error)) for claim in PROPERTIES]
         return _confirmed(target, None, everything)
@@ -154,8 +172,12 @@ def _confirmed(
     return Verdict.UNKNOWN, "", reason
 
 
-def _text(target: Target, mutant: Mutant) -> str:
+@lru_cache(maxsize=4)
+def _reader(base: Target) -> Engine:
+    return engine_for(base.architecture, base.code)
+
+
+def _text(engine: Engine, mutant: Mutant) -> str:
     """The instructions at the mutant's place as text."""
-    engine = engine_for(target.architecture, target.code)
     shown = engine.disassemble(mutant.address, len(mutant.before))
     return "; ".join(text for _, text in shown) or "not an instruction"

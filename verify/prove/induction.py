@@ -46,6 +46,16 @@ _MAX_REFINEMENTS = 12
 
 
 @dataclass(frozen=True)
+class Hypothesis:
+    """What is to be proved of a loop: its head, what holds there, and whether its exit is tested
+    there, so that `index` gets as far as `nblocks`. Nothing is assumed of it."""
+
+    head: int
+    invariants: tuple[Invariant, ...]
+    tested_at_head: bool
+
+
+@dataclass(frozen=True)
 class Loop:
     """The block loop: its head, what holds there, and every path through its body from there.
 
@@ -53,12 +63,21 @@ class Loop:
     `block_count`.
     """
 
-    head: int
+    hypothesis: Hypothesis
     flow: NaturalLoop
-    invariants: tuple[Invariant, ...]
     assumptions: tuple[Term, ...]
     body: Exploration
     start: Machine
+
+    @property
+    def head(self) -> int:
+        """The address of the cut point."""
+        return self.hypothesis.head
+
+    @property
+    def invariants(self) -> tuple[Invariant, ...]:
+        """What holds at the head."""
+        return self.hypothesis.invariants
 
     @property
     def arrivals(self) -> tuple[Path, ...]:
@@ -120,35 +139,41 @@ def close_loop(
     entry: Machine,
     names: Variables,
     contract: tuple[Term, ...],
+    hypothesis: Hypothesis | None = None,
 ) -> tuple[Exploration, Loop | None, tuple[Obligation, ...]]:
     """All paths of the function, cut at the head of the block loop, and the obligations of the
     induction. Without a loop that depends on `nblocks`, all paths from the entry.
 
-    Raises Unsupported.
+    The hypothesis of the induction is guessed unless one is given. Raises Unsupported.
     """
-    guessed = guess(engine, flow, entry.copy(), names.nblocks, contract)
-    if guessed is None:
+    tried = hypothesis or _guessed(engine, flow, entry, names, contract)
+    if tried is None:
         return explore(engine, flow, entry, (), contract), None, ()
-    head = guessed.loop.head
+    head = tried.head
+    natural = next((loop for loop in flow.loops if loop.head == head), None)
+    if natural is None:
+        raise Unsupported(head, "no loop begins here")
     arriving = explore(engine, flow, entry, (head,), contract)
     arrivals = [path for path in arriving.paths if path.end == "cut"]
     if not arrivals:
         raise Unsupported(head, "the block loop is never reached")
-    invariants = {invariant.location: invariant for invariant in Templates(guessed, names)}
+    invariants = {invariant.location: invariant for invariant in tried.invariants}
     definition = equal(names.block_count, add(names.count, names.counter_index))
-    bound = unsigned_less_equal if guessed.tested_at_head else unsigned_less
+    tested_at_head = tried.tested_at_head
     start = _at_head(arrivals[0].machine, head, invariants)
     body: Exploration | None = None
     for _ in range(_MAX_REFINEMENTS):
+        bound = unsigned_less_equal if tested_at_head else unsigned_less
         assumptions = (bound(names.index, names.nblocks), definition, *contract)
         if body is None:
             body = explore(engine, flow, start.copy(), (head,), assumptions)
-        loop = Loop(head, guessed.loop, tuple(invariants.values()), assumptions, body, start)
+        holding = Hypothesis(head, tuple(invariants.values()), tested_at_head)
+        loop = Loop(holding, natural, assumptions, body, start)
         bounded = _bound_obligations(loop, names, bound, contract)
         if not all(_holds(obligation) for obligation in bounded):
-            if bound is unsigned_less_equal:
+            if tested_at_head:
                 raise Unsupported(head, "no bound on the number of passes through the loop")
-            bound = unsigned_less_equal
+            tested_at_head = True
             if body.excluded:
                 # What the stronger bound excluded, the weaker one may not.
                 body = None
@@ -161,6 +186,21 @@ def close_loop(
             invariants[location] = weaker(location, old, names.block_count)
         start, body = _at_head(arrivals[0].machine, head, invariants), None
     raise Unsupported(head, "no invariant of the block loop was found")
+
+
+def _guessed(
+    engine: Engine,
+    flow: ControlFlow,
+    entry: Machine,
+    names: Variables,
+    contract: tuple[Term, ...],
+) -> Hypothesis | None:
+    """A hypothesis from one pass through the loop; None without a loop."""
+    guessed = guess(engine, flow, entry.copy(), names.nblocks, contract)
+    if guessed is None:
+        return None
+    invariants = tuple(Templates(guessed, names))
+    return Hypothesis(guessed.loop.head, invariants, guessed.tested_at_head)
 
 
 def _at_head(arrival: Machine, head: int, invariants: Mapping[Location, Invariant]) -> Machine:

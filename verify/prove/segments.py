@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from verify.lift.engine import Engine
-from verify.lift.machine import Machine
+from verify.lift.machine import Machine, Unsupported
 from verify.lift.memory import Access
 from verify.prove.cfg import ControlFlow, control_flow
 from verify.prove.explore import Exploration, Path
-from verify.prove.induction import Loop, close_loop
+from verify.prove.induction import Hypothesis, Loop, close_loop
 from verify.prove.obligation import Obligation
 from verify.prove.setting import Variables, entry_machine
 from verify.target import Target
@@ -97,11 +98,21 @@ class Segments:
 _END = {"cut": "loop", "exit": "exit", "never": "never"}
 
 
-def segments_of(target: Target, engine: Engine) -> Segments:
-    """Execute the target from cut point to cut point; raises Unsupported."""
+def segments_of(target: Target, engine: Engine, hypothesis: Hypothesis | None = None) -> Segments:
+    """Execute the target from cut point to cut point; raises Unsupported.
+
+    A hypothesis of the induction that is given, say that of a similar function, is tried first.
+    """
     names = Variables(target.architecture.bits)
     contract = names.contract(target.architecture.return_alignment)
     flow = control_flow(engine, target.function.address)
-    entry = entry_machine(target, engine, names)
-    exploration, loop, obligations = close_loop(engine, flow, entry, names, contract)
-    return Segments(target, engine, names, flow, contract, exploration, loop, obligations)
+
+    def closed(tried: Hypothesis | None) -> Segments:
+        entry = entry_machine(target, engine, names)
+        exploration, loop, obligations = close_loop(engine, flow, entry, names, contract, tried)
+        return Segments(target, engine, names, flow, contract, exploration, loop, obligations)
+
+    if hypothesis is not None:
+        with suppress(Unsupported):
+            return closed(hypothesis)
+    return closed(None)
