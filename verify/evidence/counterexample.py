@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from verify.evidence.calls import block_words
 from verify.evidence.lines import source_line
+from verify.properties.secrecy import last_writer
 from verify.prove.deviation import Call, Deviation, first_deviation
 from verify.qemu import available
 from verify.verdict import Counterexample, RegisterValue
@@ -33,6 +34,8 @@ def counterexample_of(
     if address is None:
         failing = [d for d in decided if d.candidate and d.obligation.instructions]
         address = failing[0].obligation.instructions[-1] if failing else None
+    if address is None and segments is not None:
+        address = _last_writer(segments, breach)
     text = ""
     if address is not None and segments is not None:
         size = target.architecture.instruction_bytes
@@ -62,6 +65,20 @@ def counterexample_of(
         None if found is None else found.departure,
         "" if address is None else source_line(target, address),
     )
+
+
+def _last_writer(segments: Segments, breach: Breach) -> int | None:
+    """The instruction that wrote a wrong counter, or a register that is not restored, last; None
+    where none does, or the breach is another one."""
+    registers = {register.name: register for register in segments.target.architecture.registers}
+    for segment in segments.exits:
+        if breach.property == "counter":
+            for access in reversed(segment.accesses):
+                if access.kind == "write" and access.place and access.place.region == "counter":
+                    return access.instruction
+        if breach.property == "abi" and breach.kind in registers:
+            return last_writer(segments, segment, registers[breach.kind])
+    return None
 
 
 def _deviation(segments: Segments | None, breach: Breach) -> Deviation | None:
