@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from specs.contract import BLOCK_BYTES, REFILL_KEY_OFFSET
 from tests.witness.programs import MACHINES
 from verify.arch import ARCHITECTURES, by_name
+from verify.qemu import MACHINES as MACHINES_UNDER_QEMU
 from verify.witness import MOST_BLOCKS, Inputs, candidates, execute, other_key
 from verify.witness.placement import GUARD, STACK, Edge, place
 
@@ -149,6 +150,11 @@ def test_regions_lie_apart(architecture: str, nblocks: int, in_place: bool, seed
     spans = sorted((arena.address, arena.end) for arena in placement.arenas)
     assert len(spans) == (3 if in_place else 4)
     assert all(one[1] < two[0] for one, two in itertools.pairwise(spans))
+    space = MACHINES_UNDER_QEMU[architecture].space
+    (lowest, highest), (low, high) = space.usable, space.emulator
+    assert lowest <= spans[0][0]
+    assert spans[-1][1] <= highest <= space.returned
+    assert all(end <= low or high <= start for start, end in spans)
     for arena in placement.arenas:
         assert arena.address + GUARD <= arena.start
         assert arena.start + arena.size + GUARD <= arena.end
