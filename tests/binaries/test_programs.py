@@ -62,6 +62,14 @@ def test_every_architecture_has_two_styles() -> None:
     assert all(len(build.programs) >= 2 for build in BUILDS.values())
 
 
+@pytest.mark.parametrize("style", BUILDS["powerpc64"].programs)
+def test_elfv2_has_the_code_of_elfv1(style: str) -> None:
+    """So that the faults of the one need not be made for the other."""
+    one, two = (target(f"binaries/{name}/{style}.so") for name in ("powerpc64", "powerpc64elfv2"))
+    assert one.function_bytes == two.function_bytes
+    assert one.architecture.abi != two.architecture.abi
+
+
 @pytest.mark.parametrize("path", PROGRAMS)
 class TestProgram:
     def test_computes_chacha20_and_touches_nothing_else(self, path: str) -> None:
