@@ -157,7 +157,8 @@ def _words(model: Model, segment: Segment) -> Iterator[Obligation]:
             if at < bit:
                 parts += _beside(node, bit, at, f"rest{position}")
             if word is not None:
-                yield from holds(extract(body, bit + 31, bit), made[word], [instruction])
+                origin = [instruction] if instruction else []
+                yield from holds(extract(body, bit + 31, bit), made[word], origin)
                 parts.append(named[made[word]])
             at = bit + 32
         shown[node] = concat(parts[::-1])
