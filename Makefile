@@ -21,7 +21,7 @@ prove: setup ## Prove every property of the binaries that come with the project
 	$(VENV)/vdso-verify prove $(BINARIES)
 
 test: setup setup-qemu ## Run the tests
-	$(VENV)/python -m pytest $(PYTEST_ARGS)
+	$(VENV)/python -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS)
 
 test-long: setup setup-qemu ## Run the campaigns that take minutes
 	$(VENV)/python -m pytest -m long $(PYTEST_ARGS)

@@ -7,9 +7,7 @@ at fail here.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
-from multiprocessing import get_context
+from collections.abc import Mapping
 
 import pytest
 
@@ -17,7 +15,7 @@ from binaries.patches import load
 from tests.proving import BINARIES, proved, target_of
 from verify.evidence.replay import again
 from verify.options import PROPERTIES
-from verify.verdict import Counterexample, Result, Verdict
+from verify.verdict import Counterexample, Verdict
 
 EXPECTED = {
     name: entry
@@ -25,7 +23,6 @@ EXPECTED = {
     for name, entry in tomllib.loads(path.read_text()).items()
 }
 FAULTS = {f"faults/{fault.architecture}/{fault.name}.so": fault for fault in load(BINARIES)}
-PROCESSES = 2
 LEAVES_AT = "leaves_at"
 
 
@@ -35,22 +32,9 @@ def verdicts_of(entry: Mapping[str, list[str]]) -> dict[str, Verdict]:
     return {property_id: verdict for verdict, listed in named for property_id in listed}
 
 
-@pytest.fixture(scope="module")
-def results(request: pytest.FixtureRequest) -> Iterator[Mapping[str, Future[Result]]]:
-    """The results of the selected tests' binaries, computed side by side."""
-    selected = [
-        str(item.callspec.params["name"])
-        for item in request.session.items
-        if isinstance(item, pytest.Function) and item.function is test_verdicts
-    ]
-    with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
-        yield {name: pool.submit(proved, name) for name in selected}
-        pool.shutdown(cancel_futures=True)
-
-
 @pytest.mark.parametrize("name", EXPECTED)
-def test_verdicts(name: str, results: Mapping[str, Future[Result]]) -> None:
-    result = results[name].result()
+def test_verdicts(name: str) -> None:
+    result = proved(name)
     found = {one.property: one.verdict for one in result.properties}
     reasons = {one.property: one.reason for one in result.properties if one.reason}
     assert found == verdicts_of(EXPECTED[name]), reasons
