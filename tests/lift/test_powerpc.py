@@ -52,6 +52,17 @@ def test_they_are_no_instructions_of_32_bits() -> None:
     assert "no instruction of a machine of 32 bits" in validation.groups[0].reason
 
 
+RLDIMI = [0x7865000E, 0x78650FEE, 0x7884000C]
+"""rldimi r5, r3, 32, 0, and others, for which SLEIGH loads from its space of constants."""
+
+
+@pytest.mark.parametrize("name", ["powerpc64le", "powerpc64"])
+def test_insert_under_mask(name: str) -> None:
+    validation = validate(by_other(target_of(name, *RLDIMI)), 64)
+    assert validation.passed, [group.reason for group in validation.groups]
+    assert "rldimi" in {row.mnemonic for row in validation.rows if row.occurs}
+
+
 PROGRAMS = [f"{name}/looped.so" for name in ("powerpc", "powerpc64le")]
 
 
