@@ -59,14 +59,14 @@ def test_verdicts(name: str) -> None:
 
 def assert_simple(shown: Counterexample) -> None:
     """No fault here needs more than two blocks and one bit of the key, or a counter other than zero
-    or those in front of a carry; what differs between two keys differs in one bit."""
+    or those in front of a carry; two keys that are compared differ in one bit or two."""
     assert shown.nblocks <= 2
     assert sum(word.bit_count() for word in shown.key) <= 1
     assert shown.counter in (0, 2**32 - 1, 2**64 - 1)
     assert not shown.registers
     if shown.other_key:
         pairs = zip(shown.key, shown.other_key, strict=True)
-        assert sum((one ^ other).bit_count() for one, other in pairs) == 1
+        assert 1 <= sum((one ^ other).bit_count() for one, other in pairs) <= 2
 
 
 def test_every_binary_is_listed_and_every_listed_one_exists() -> None:

@@ -33,6 +33,7 @@ from verify.witness import (
     Inputs,
     Shrunk,
     candidates,
+    cleared,
     key_neighbours,
     other_key,
     plural,
@@ -49,6 +50,8 @@ _ENDLESS = Budget(calls=400, batch=1, sightings=3)
 """... calls that do not end, ..."""
 _AT_A_PLACE = Budget(calls=24, batch=1, sightings=24)
 """... and calls that take some executions each, one after the other."""
+_SECOND_KEY = Budget(calls=100, batch=1, sightings=100)
+"""What may be executed to find a second key with few bits set."""
 _FORCED_BUDGET = 200_000
 
 
@@ -178,16 +181,31 @@ def _same(found: Iterable[Breach], breach: Breach) -> Breach | None:
 
 def _nearest(target: Target, breach: Breach, observation: Observation) -> Breach:
     """Where the breach is a difference between two keys: the same with the first key that differs
-    in one bit and shows it."""
-    if breach.other is None or breach.other.key == breach.inputs.key:
+    in one bit and shows it, or else with one that has few bits set."""
+    inputs, other = breach.inputs, breach.other
+    if other is None or other.key == inputs.key:
         return breach
-    near = key_neighbours(breach.inputs)
+    near = key_neighbours(inputs)
     if observation.look is Look.RETURN:
-        seen = returns(target, [breach.inputs] * len(near), near)
+        seen = returns(target, [inputs] * len(near), near)
     else:
-        seen = [look(target, observation, breach.inputs, near)]
+        seen = [look(target, observation, inputs, near)]
     found = (_same(one, breach) for one in seen)
-    return next((one for one in found if one is not None), breach)
+    first = next((one for one in found if one is not None), None)
+    if first is not None:
+        return first
+
+    def again(calls: Sequence[Inputs]) -> list[Breach | None]:
+        """What the first call shows when it is compared with each of these, as a breach of them."""
+        shown = []
+        for one in calls:
+            same = one.counter == inputs.counter
+            pair = _same(look(target, observation, inputs, [one]), breach) if same else None
+            shown.append(None if pair is None else replace(pair, inputs=one))
+        return shown
+
+    few = cleared(replace(breach, inputs=other), again, _SECOND_KEY).inputs
+    return _same(look(target, observation, inputs, [few]), breach) or breach
 
 
 def _simplest(target: Target, breach: Breach, observation: Observation) -> Shrunk:

@@ -169,7 +169,10 @@ class Case:
         """Where the code leaves the specification, and where it has the state there."""
         at = self.found.departure
         if at is None:
-            return page.facts([("state", page.text("the output is ChaCha20's, word by word"))])
+            said = "the output is ChaCha20's, word by word"
+            if self.found.block is not None:
+                said = "no operation is wrong where regions do not overlap: what is read is"
+            return page.facts([("state", page.text(said))])
         head = page.facts(
             [
                 ("where", page.text(place(at))),

@@ -123,9 +123,7 @@ def _agreement(
     known = dict.fromkeys(
         location for machine in (path.machine, wanted) for location, _ in locations(machine)
     )
-    pairs = [
-        (location, read(wanted, location), read(path.machine, location)) for location in known
-    ]
+    pairs = [(location, read(wanted, location), read(path.machine, location)) for location in known]
     expected = substitute([want for _, want, _ in pairs], replacement)
     return {
         location: _claim(want, have)

@@ -17,7 +17,7 @@ from verify.witness.inputs import MOST_BLOCKS, Inputs, candidates, other_key
 from verify.witness.registers import unobserved
 from verify.witness.residue import confirm_residue
 from verify.witness.search import search
-from verify.witness.shrink import Budget, Shrunk, key_neighbours, shrink
+from verify.witness.shrink import Budget, Shrunk, cleared, key_neighbours, shrink
 from verify.witness.steps import first_visits, stopped_after, stopped_before
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "StackStore",
     "breaches",
     "candidates",
+    "cleared",
     "confirm_access",
     "confirm_register_write",
     "confirm_residue",

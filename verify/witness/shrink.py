@@ -215,6 +215,17 @@ def shrink(
     return Shrunk(search.best, tuple(notes))
 
 
+def cleared(
+    breach: Breach,
+    again: Callable[[Sequence[Inputs]], Sequence[Breach | None]],
+    budget: Budget,
+) -> Breach:
+    """The breach on inputs with fewer bits set in key and counter; otherwise as `shrink`."""
+    search = _Search(breach, again, budget)
+    search.clear()
+    return search.best
+
+
 def _notes(inputs: Inputs, needed: bool) -> Iterable[str]:
     if inputs.nblocks > 1:
         yield f"not seen with fewer than {inputs.nblocks} blocks"
