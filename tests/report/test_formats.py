@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
 
@@ -92,6 +93,47 @@ def test_markdown_fits_into_a_mail() -> None:
     assert "    key      0x03020100 0x07060504 0x00000000 0x00000001\n" in text
     assert "It leaves the specification at 0x4a4, chacha.S:120: `rotri.w t0, t0, 0xf`." in text
     assert "Not usable: x.so: is no ELF # file" in text
+
+
+class Page(HTMLParser):
+    """What a browser and a screen reader need of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.open: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        assert not any(name in ("src", "href") or name.startswith("on") for name, _ in attrs)
+        assert tag != "th" or "scope" in dict(attrs)
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def test_page_is_self_contained_and_well_formed() -> None:
+    page = Page()
+    page.feed(rendered("html"))
+    page.close()
+    assert page.open == []
+    assert not {"script", "link", "img", "iframe"} & set(page.tags)
+    assert page.tags.count("h1") == 1
+    assert page.tags.count("table") == page.tags.count("caption")
+    text = " ".join("".join(page.text).split())
+    assert text.index("Verdicts") < text.index("What PROVED means")
+    assert NASTY.target.function in text
+    for result in RESULTS:
+        assert result.target.function_sha256 in text
+        assert all(write.text in text for write in result.stack_writes)
+        assert all(residue.register in text for residue in result.residues)
+        assert all(caveat.value in text for caveat in result.caveats)
 
 
 # Linux, Documentation/dev-tools/ktap.rst: version line, plan, test case result lines, diagnostics.

@@ -18,6 +18,7 @@ from verify.resultjson import Outcome, from_json
 class Format(Enum):
     """The module of `verify.report` that renders it."""
 
+    HTML = "html"
     MARKDOWN = "markdown"
     KTAP = "ktap"
     JUNIT = "junit"
@@ -41,8 +42,8 @@ def report_command(
         typer.Option(
             "--format",
             show_default=False,
-            help="markdown for a mail; ktap for kernel testers; junit and sarif for continuous"
-            " integration; attestation for in-toto.",
+            help="html for a reviewer; markdown for a mail; ktap for kernel testers; junit and"
+            " sarif for continuous integration; attestation for in-toto.",
         ),
     ],
     output: Annotated[
