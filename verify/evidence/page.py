@@ -98,6 +98,7 @@ figure { margin: 1rem 0; } figcaption { font-size: .9rem; color: #333; }
 table { border-collapse: collapse; font-size: .9rem; text-align: left; }
 th, td { padding: .2rem .6rem; border-bottom: 1px solid #bbb; vertical-align: top; }
 thead th { border-bottom: 2px solid #111; white-space: nowrap; }
+thead + tbody td:last-child { min-width: 10rem; }
 table.facts th { font-weight: 600; white-space: nowrap; }
 .beside { display: grid; gap: 0 2rem;
   grid-template-columns: repeat(auto-fit, minmax(min(28rem, 100%), 1fr)); }

@@ -171,14 +171,16 @@ class Tour:
         ]
         return page.table(("property", "verdict", "obligations", ""), rows)
 
-    def obligation(self, property_id: str, number: int) -> Page:
-        """An obligation of a property: its claim and its formula."""
+    def obligation(self, property_id: str, claim: str) -> Page:
+        """The first obligation of a property whose claim begins so: its claim and its formula, of
+        which a solver shows that it cannot be."""
         from verify.properties import PROPERTIES as ALL
         from verify.terms import negate
         from verify.terms.smt import to_smtlib
 
-        (claim,) = (one for one in ALL if one.id == property_id)
-        one = claim.state(self.segments).obligations[number]
+        (stated,) = (one for one in ALL if one.id == property_id)
+        obligations = stated.state(self.segments).obligations
+        one = next(each for each in obligations if each.claim.startswith(claim))
         lines = to_smtlib([*one.assumptions, negate(one.formula)]).splitlines()
         places = ", ".join(f"{address:#x}" for address in one.instructions[:_SHOWN])
         return page.joined(
