@@ -172,24 +172,25 @@ class Tour:
         return page.table(("property", "verdict", "obligations", ""), rows)
 
     def obligation(self, property_id: str, claim: str) -> Page:
-        """The first obligation of a property whose claim begins so: its claim and its formula, of
-        which a solver shows that it cannot be."""
+        """Of the obligations of a property whose claim begins so, and that are not obvious, the one
+        that is needed most often: its claim, and what a solver shows to be impossible."""
         from verify.properties import PROPERTIES as ALL
         from verify.terms import negate
         from verify.terms.smt import to_smtlib
 
         (stated,) = (one for one in ALL if one.id == property_id)
         obligations = stated.state(self.segments).obligations
-        one = next(each for each in obligations if each.claim.startswith(claim))
+        alike = [each for each in obligations if each.claim.startswith(claim)]
+        one = max(
+            (each for each in alike if each.formula.value is None), key=lambda each: each.instances
+        )
         lines = to_smtlib([*one.assumptions, negate(one.formula)]).splitlines()
-        places = ", ".join(f"{address:#x}" for address in one.instructions[:_SHOWN])
         return page.joined(
             page.facts(
                 [
                     ("obligation", page.code(one.id)),
                     ("claim", page.text(one.claim)),
                     ("needed", page.text(f"{one.instances} times")),
-                    ("from", page.code(places)),
                 ]
             ),
             page.listing(
