@@ -29,6 +29,13 @@ BINARIES = [
     for architecture in ("loongarch64", "powerpc64le")
     for style in ("looped", "unrolled")
 ]
+OTHERS = [
+    path.relative_to(ROOT).as_posix()
+    for path in sorted((ROOT / "binaries").glob("*/looped.so"))
+    if path.relative_to(ROOT).as_posix() not in BINARIES
+]
+MUTATED = [name for name in BINARIES if "looped" in name]
+MUTANTS = 40
 NAIVE = {
     "right": "binaries/loongarch64/looped.so",
     "wrong rotation": "binaries/faults/loongarch64/wrong-rotation.so",
@@ -37,6 +44,7 @@ NAIVE_SECONDS = 200
 FIVE = ("output", "counter", "footprint", "stack", "abi")
 """The properties of the function's result; those of what it leaves behind come on top."""
 ONE_LIMIT, FOUR_LIMIT, ALL_LIMIT, ANSWER_LIMIT, MEMORY_LIMIT = 1.6, 2.2, 1.25, 0.5, 400
+OTHER_LIMIT, MUTANT_LIMIT = 2.0, 0.35
 
 
 @dataclass
@@ -89,7 +97,12 @@ def bench(runs: int) -> list[Series]:
     """Everything but the naive query, each `runs` times in turn."""
     base = Series("T: `python -c 'import angr'`", "s")
     ones = [Series(f"`prove {name}`", "T", ONE_LIMIT) for name in BINARIES]
-    four = Series("`prove` on these four in one process", "T", FOUR_LIMIT * ALL_LIMIT)
+    others = [Series(f"`prove {name}`", "T", OTHER_LIMIT) for name in OTHERS]
+    mutants = [
+        Series(f"a mutant of {name} (the median of {MUTANTS})", "T", MUTANT_LIMIT)
+        for name in MUTATED
+    ]
+    four = Series("`prove` on the first four in one process", "T", FOUR_LIMIT * ALL_LIMIT)
     result = Series(f"the same with {', '.join(FIVE)} alone", "T", FOUR_LIMIT)
     memory = Series("peak memory of these four", "MB", MEMORY_LIMIT)
     extra = Series(f"`prove {BINARIES[0]}` against the same with those five alone", "", ALL_LIMIT)
@@ -110,9 +123,11 @@ def bench(runs: int) -> list[Series]:
         for _ in range(runs):
             angr, _ = measure([sys.executable, "-c", "import angr"], [0])
             base.values.append(angr)
-            for name, series in zip(BINARIES, ones, strict=True):
+            for name, series in zip((*BINARIES, *OTHERS), (*ones, *others), strict=True):
                 seconds, _ = measure([*COMMAND, "prove", name], [0])
                 series.values.append(seconds / angr)
+            for name, series in zip(MUTATED, mutants, strict=True):
+                series.values.append(mutant(name) / angr)
             every, _ = measure([*COMMAND, "prove", BINARIES[0]], [0])
             some, _ = measure([*COMMAND, "prove", *five, BINARIES[0]], [0])
             extra.values.append(every / some)
@@ -124,7 +139,16 @@ def bench(runs: int) -> list[Series]:
             for series, lines in answers:
                 taken = [measure([*COMMAND, *line], [0, 2], scratch)[0] for line in lines]
                 series.values.append(max(taken))
-    return [base, *ones, four, result, memory, extra, *(series for series, _ in answers)]
+    measured = [base, *ones, *others, four, result, memory, extra, *mutants]
+    return [*measured, *(series for series, _ in answers)]
+
+
+def mutant(file: str) -> float:
+    """The median time in seconds of a mutant in a process that has judged one already."""
+    command = [sys.executable, "-m", "scripts.mutants", file, str(MUTANTS)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+    seconds: float = json.loads(done.stdout)["seconds"]
+    return seconds
 
 
 def naive(file: str) -> str:

@@ -79,7 +79,7 @@ def mutate(  # noqa: PLR0913  # one for each option
 
     target = _target(file, function)
     try:
-        made = mutants_of(target, _instructions(target), seed)
+        made = mutants_of(target, instructions_of(target), seed)
     except KeyError:
         title = target.architecture.title
         raise InputError(file, f"the mutation of {title} code is not known") from None
@@ -127,7 +127,8 @@ def _target(file: str, function: str | None) -> Target:
     return found[0]
 
 
-def _instructions(target: Target) -> list[int]:
+def instructions_of(target: Target) -> list[int]:
+    """The addresses of the instructions in a function's control flow."""
     from verify.lift.angr_import import import_angr
 
     import_angr()
