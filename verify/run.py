@@ -283,6 +283,8 @@ def _refute(
     for one in judged:
         one.refutation = found.get(one.claim.id)
         if one.refutation is None:
+            if one.claim.id in failed and any(decided.candidate for decided in one.decided):
+                one.reason += "; this is a fault of the harness, please report it"
             continue
         what = one.refutation.breach.what
         if one.verdict is Verdict.PROVED:
