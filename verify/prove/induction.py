@@ -181,7 +181,8 @@ def close_loop(
             return arriving, loop, (*bounded, *kept)
         for location in failed:
             old = invariants.get(location)
-            invariants[location] = weaker(location, old, names.block_count)
+            arrived = read(arrivals[0].machine, location)
+            invariants[location] = weaker(location, old, arrived, names)
         start, body = _at_head(arrivals[0].machine, head, invariants), None
     raise Unsupported(head, "no invariant of the block loop was found")
 

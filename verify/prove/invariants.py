@@ -19,12 +19,14 @@ from verify.terms import (
     Linear,
     Term,
     concat,
+    conjunction,
     const,
     evaluate,
     extract,
     linear,
     postorder,
     sign_extend,
+    substitute,
     var,
     variables,
 )
@@ -190,7 +192,12 @@ class Templates:
             for location, value in locations(guessed.second)
         }
         terms = [term for pair in self._pairs.values() for term in pair]
-        self._samples = _samples(terms, names.count)
+        guards = guards_of(guessed.second)
+        samples = _samples([*terms, *guards], names.count)
+        # Only counters with which the path is taken tell what it does to them.
+        taken = conjunction(guards)
+        held = [sample for sample in samples if evaluate([taken], sample)[taken]]
+        self._samples = held or samples
         self._values = [evaluate(terms, sample) for sample in self._samples]
 
     def __iter__(self) -> Iterator[Invariant]:
@@ -272,9 +279,17 @@ def fresh(location: Location) -> Term:
     return var(f"{FRESH}{location.space}_{location.offset}_{location.size}", 8 * location.size)
 
 
-def weaker(location: Location, old: Invariant | None, block_count: Term) -> Invariant:
-    """What may still hold of a location whose invariant failed: the counter words in it, or
-    nothing."""
+def weaker(location: Location, old: Invariant | None, arrived: Term, names: Variables) -> Invariant:
+    """What may still hold of a location whose invariant failed, `arrived` being its value at the
+    first arrival: the counter words in it, or nothing.
+
+    One that seemed to be constant may hold a counter word that few passes change.
+    """
+    block_count = names.block_count
+    if old is None:
+        (moving,) = substitute([arrived], {names.count: block_count})
+        if moving is not arrived:
+            return Invariant(location, moving, "counter")
     if old is not None and old.value.op == "concat":
         position = 8 * location.size
         parts = []
