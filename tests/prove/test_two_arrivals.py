@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.prove.test_segments import WORD, body, per_machine, segments
+from tests.prove.test_segments import WORD, Words, body, per_machine, segments
 from tests.witness.programs import Machine
 from verify.decide import Answer, valid
 from verify.lift.angr_import import import_angr
@@ -20,7 +20,7 @@ def entered(machine: Machine, cleared_first: bool) -> Segments:
     idle, over, clear = machine.branch(WORD), machine.branch(2 * WORD), machine.zero("other")
     first, second = ([clear, over], [idle]) if cleared_first else ([idle, over], [clear])
     size = len(machine.branch_if_not_zero("key", 0)) + len(first)
-    enter = [machine.branch_if_not_zero("key", WORD * size), *first, *second]
+    enter: list[Words] = [machine.branch_if_not_zero("key", WORD * size), *first, *second]
     *loop, back = body(machine)
     return segments(machine, *enter, *loop, machine.store("other", "counter", 0), back)
 
