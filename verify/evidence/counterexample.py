@@ -71,13 +71,15 @@ def _last_writer(segments: Segments, breach: Breach) -> int | None:
     """The instruction that wrote a wrong counter, or a register that is not restored, last; None
     where none does, or the breach is another one."""
     registers = {register.name: register for register in segments.target.architecture.registers}
-    for segment in segments.exits:
+    for segment in (*segments.exits, *segments):
         if breach.property == "counter":
             for access in reversed(segment.accesses):
                 if access.kind == "write" and access.place and access.place.region == "counter":
                     return access.instruction
         if breach.property == "abi" and breach.kind in registers:
-            return last_writer(segments, segment, registers[breach.kind])
+            writer = last_writer(segments, segment, registers[breach.kind])
+            if writer is not None:
+                return writer
     return None
 
 
