@@ -14,7 +14,7 @@ from verify.verdict import Counterexample, RegisterValue
 from verify.witness import Breach
 
 if TYPE_CHECKING:
-    from verify.prove.segments import Segments
+    from verify.prove.segments import Segment, Segments
     from verify.refute import Refutation
     from verify.solve import Decided
     from verify.target import Target
@@ -71,7 +71,8 @@ def _last_writer(segments: Segments, breach: Breach) -> int | None:
     """The instruction that wrote a wrong counter, or a register that is not restored, last; None
     where none does, or the breach is another one."""
     registers = {register.name: register for register in segments.target.architecture.registers}
-    for segment in (*segments.exits, *segments):
+    every: list[Segment] = [*segments.exits, *segments]
+    for segment in every:
         if breach.property == "counter":
             for access in reversed(segment.accesses):
                 if access.kind == "write" and access.place and access.place.region == "counter":
