@@ -34,7 +34,7 @@ RESULTS = (
     NASTY,
 )
 OUTCOME = Outcome(RESULTS, (Failure(Failed.INPUT, "x.so", "is no ELF # file"),))
-FORMATS = tuple(format_.value for format_ in Format)
+FORMATS = tuple(format_.value for format_ in Format if format_ is not Format.PDF)
 
 
 def rendered(name: str, outcome: Outcome = OUTCOME) -> str:
@@ -134,6 +134,24 @@ def test_page_is_self_contained_and_well_formed() -> None:
         assert all(write.text in text for write in result.stack_writes)
         assert all(residue.register in text for residue in result.residues)
         assert all(caveat.value in text for caveat in result.caveats)
+
+
+def test_pdf_is_written_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "r.json"
+    source.write_text(dumps(to_json(Outcome(RESULTS))))
+    assert run(["report", str(source), "--format", "pdf"]) == 2
+    assert "name a file with --output" in capsys.readouterr().err
+    code = run(["report", str(source), "--format", "pdf", "-o", str(tmp_path / "r.pdf")])
+    try:
+        import_module("weasyprint")
+    except (ImportError, OSError):
+        assert code == 2
+        assert "weasyprint: " in capsys.readouterr().err
+        return
+    assert code == 0
+    assert (tmp_path / "r.pdf").read_bytes().startswith(b"%PDF-")
+    assert run(["report", str(source), "--format", "pdf", "-o", str(tmp_path / "no/r.pdf")]) == 2
+    assert "no such file" in capsys.readouterr().err
 
 
 # Linux, Documentation/dev-tools/ktap.rst: version line, plan, test case result lines, diagnostics.

@@ -19,6 +19,7 @@ class Format(Enum):
     """The module of `verify.report` that renders it."""
 
     HTML = "html"
+    PDF = "pdf"
     MARKDOWN = "markdown"
     KTAP = "ktap"
     JUNIT = "junit"
@@ -42,8 +43,8 @@ def report_command(
         typer.Option(
             "--format",
             show_default=False,
-            help="html for a reviewer; markdown for a mail; ktap for kernel testers; junit and"
-            " sarif for continuous integration; attestation for in-toto.",
+            help="html or pdf for a reviewer; markdown for a mail; ktap for kernel testers; junit"
+            " and sarif for continuous integration; attestation for in-toto.",
         ),
     ],
     output: Annotated[
@@ -60,6 +61,11 @@ def report_command(
         tuple(result for one in outcomes for result in one.results),
         tuple(failure for one in outcomes for failure in one.failures),
     )
+    if format_ is Format.PDF:
+        from verify.report.pdf import save
+
+        save(outcome, output)
+        return 0
     module = import_module(f"verify.report.{format_.value}")
     write_text(output, module.render(outcome))
     return 0
