@@ -1,8 +1,8 @@
-"""What a basic block does to any state of registers and memory."""
+"""What straight-line code does to any state of registers and memory."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ def _initial(name: str, width: int) -> Any:
 
 @dataclass(frozen=True)
 class Way:
-    """One way through a block: when it is taken, where it leads, the registers at its end (by the
+    """One way through the code: when it is taken, where it leads, the registers at its end (by the
     ABI's names), its accesses in order, the offsets of the bytes of storage that it writes, and
     whether it multiplies or divides."""
 
@@ -36,10 +36,16 @@ class Way:
     slow: bool
 
 
-def ways(architecture: Architecture, engine: Engine, block: Block) -> tuple[Way, ...]:
-    """Execute a block from a state of which nothing is known; raises Unsupported."""
-    machine = unknown_machine(engine, architecture.byte_order, block.address, _initial)
-    return tuple(_way(architecture, engine, end) for end in engine.run(block, machine))
+def ways(architecture: Architecture, engine: Engine, blocks: Sequence[Block]) -> tuple[Way, ...]:
+    """Execute blocks, of which each but the last leads only to the next, from a state of which
+    nothing is known; raises Unsupported."""
+    machine = unknown_machine(engine, architecture.byte_order, blocks[0].address, _initial)
+    for block in blocks[:-1]:
+        ends = engine.run(block, machine)
+        if len(ends) != 1 or ends[0].kind != "jump":
+            raise Unsupported(block.address, "leads to more than the next block")
+        machine = ends[0].machine
+    return tuple(_way(architecture, engine, end) for end in engine.run(blocks[-1], machine))
 
 
 def _way(architecture: Architecture, engine: Engine, successor: Successor) -> Way:

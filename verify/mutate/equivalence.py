@@ -16,25 +16,22 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import IntEnum
 from functools import cached_property
 
+from specs.contract import ARGUMENTS
 from verify.arch import Architecture, Saved
-from verify.lift.generic import Touch
-from verify.lift.machine import UNDEFINED, Unsupported
+from verify.lift.machine import Unsupported
 from verify.lift.select import engine_for
 from verify.mutate.effect import INITIAL, Way, ways
-from verify.mutate.traces import Base, Memory, place
-from verify.prove.cfg import control_flow
+from verify.mutate.pair import Pair, unsatisfiable
+from verify.prove.cfg import ControlFlow, control_flow
 from verify.qemu import QemuError
 from verify.target import Target
 from verify.terms import (
     TRUE,
     Term,
     conjunction,
-    definitions,
     equal,
     extract,
-    substitute,
     var,
-    variables,
 )
 from verify.witness import candidates, execute, other_key
 
@@ -118,10 +115,17 @@ class _Comparison:
         one, two = self._flows
         if one.successors != two.successors:
             raise _Different("the control flow differs")
+        # What a lifter cuts into several blocks for their length is one piece here, so that a
+        # change across the cut is seen whole.
+        self._pieces = _pieces(one)
         self._same_bytes = {
             address
-            for address, block in one.blocks.items()
-            if base.code(address, block.size) == mutant.code(address, two.blocks[address].size)
+            for address, blocks in self._pieces.items()
+            if all(
+                base.code(block, one.blocks[block].size)
+                == mutant.code(block, two.blocks[block].size)
+                for block in blocks
+            )
         }
         self._ways: dict[tuple[int, int], tuple[Way, ...]] = {}
         self._until = time.monotonic() + _ALL_SECONDS
@@ -145,13 +149,13 @@ class _Comparison:
             else:
                 after = self._behind(address, related)
             differing |= dict.fromkeys(after)
-            for following in self._flows[0].successors[address]:
+            for following in self._flows[0].successors[self._pieces[address][-1]]:
                 known = behind.get(following)
                 joined = after if known is None else _join(known, after)
                 if joined != known:
                     behind[following] = joined
                     pending.append(following)
-        changed = [a for a in self._flows[0].blocks if a not in self._same_bytes]
+        changed = [address for address in self._pieces if address not in self._same_bytes]
         where = ", ".join(f"{address:#x}" for address in sorted(changed))
         rest = f"; {', '.join(differing)} may differ behind it, unused" if differing else ""
         return f"the block at {where} does the same from any state{rest}"
@@ -159,8 +163,8 @@ class _Comparison:
     def _at(self, side: int, address: int) -> tuple[Way, ...]:
         key = (side, address)
         if key not in self._ways:
-            block = self._flows[side].blocks[address]
-            self._ways[key] = ways(self._architecture, self._engines[side], block)
+            blocks = [self._flows[side].blocks[block] for block in self._pieces[address]]
+            self._ways[key] = ways(self._architecture, self._engines[side], blocks)
         return self._ways[key]
 
     def _behind(self, address: int, related: Related) -> dict[str, Relation]:
@@ -171,7 +175,8 @@ class _Comparison:
         replacement, assumptions = self._states(related)
         found: dict[str, Relation] = {}
         for ours, theirs in zip(one, two, strict=True):
-            pair = _Pair(ours, theirs, replacement, assumptions, self._architecture)
+            apart = self._apart if address == self._entry else frozenset()
+            pair = Pair(ours, theirs, replacement, assumptions, self._architecture, apart)
             self._require(pair, address)
             leaves = ours.target.value is None
             found = _join(found, self._registers(pair, related, address, leaves=leaves))
@@ -206,7 +211,7 @@ class _Comparison:
                             pass
         return replacement, assumptions
 
-    def _require(self, pair: _Pair, address: int) -> None:
+    def _require(self, pair: Pair, address: int) -> None:
         """Both take this way in the same states, and access and leave the same memory."""
         theirs = pair.theirs
         if not pair.same_accesses():
@@ -217,6 +222,16 @@ class _Comparison:
             raise _Different(f"the block at {address:#x} may take another time")
         if not self._holds(pair, [pair.same_way()], memory=not pair.same_memory()):
             raise _Different(f"the block at {address:#x} does something else")
+
+    @cached_property
+    def _apart(self) -> frozenset[Term]:
+        """The variables for the stack pointer and the pointers to the regions at the entry, which
+        do not overlap by the contract."""
+        architecture = self._architecture
+        names = [architecture.stack_pointer, *architecture.arguments[: len(ARGUMENTS) - 1]]
+        layout = self._engines[0].layout.registers
+        storages = [architecture.register(name).storage for name in names]
+        return frozenset(var(f"{INITIAL}{name}", 8 * layout[name][1]) for name in storages)
 
     @cached_property
     def _free(self) -> frozenset[int]:
@@ -231,7 +246,7 @@ class _Comparison:
         return frozenset(found)
 
     def _registers(
-        self, pair: _Pair, related: Related, address: int, *, leaves: bool
+        self, pair: Pair, related: Related, address: int, *, leaves: bool
     ) -> dict[str, Relation]:
         found: dict[str, Relation] = {}
         claims = {name: equal(*values) for name, values in pair.values.items()}
@@ -248,7 +263,7 @@ class _Comparison:
                     self.left.add(name)
         return found
 
-    def _relation(self, pair: _Pair, related: Related, name: str, claim: Term) -> Relation:
+    def _relation(self, pair: Pair, related: Related, name: str, claim: Term) -> Relation:
         if claim is TRUE or self._holds(pair, [claim]):
             return Relation.EQUAL
         ours, theirs = pair.values[name]
@@ -267,14 +282,32 @@ class _Comparison:
         size = self._engines[0].layout.registers[register.storage][1]
         return None if register.bits else var(f"{INITIAL}{register.storage}'", 8 * size)
 
-    def _holds(self, pair: _Pair, claims: Iterable[Term], *, memory: bool = False) -> bool:
+    def _holds(self, pair: Pair, claims: Iterable[Term], *, memory: bool = False) -> bool:
         claim = conjunction(claims)
         if claim is TRUE and not memory:
             return True
         left = self._until - time.monotonic()
         if left <= 0:
             raise _Different("out of time")
-        return _unsatisfiable(pair.script(claim, memory=memory), min(left, _SECONDS))
+        return unsatisfiable(pair.script(claim, memory=memory), min(left, _SECONDS))
+
+
+def _pieces(flow: ControlFlow) -> dict[int, list[int]]:
+    """Blocks that can only be executed one behind the other, by the address of the first."""
+    before = Counter(target for targets in flow.successors.values() for target in targets)
+    following = {
+        block: targets[0]
+        for block, targets in flow.successors.items()
+        if len(targets) == 1 and before[targets[0]] == 1 and targets[0] > block
+    }
+    inner = set(following.values())
+    pieces = {}
+    for block in flow.blocks:
+        if block not in inner:
+            pieces[block] = [block]
+            while (last := pieces[block][-1]) in following:
+                pieces[block].append(following[last])
+    return pieces
 
 
 def _join(one: Related, two: Related) -> dict[str, Relation]:
@@ -282,118 +315,3 @@ def _join(one: Related, two: Related) -> dict[str, Relation]:
     equal_ = Relation.EQUAL
     joined = {name: one.get(name, equal_).joined(two.get(name, equal_)) for name in names}
     return {name: relation for name, relation in joined.items() if relation is not equal_}
-
-
-def _undefined(way: Way) -> dict[Term, Term]:
-    """Variables of its own for what the manual leaves undefined: it may differ each time."""
-    found = variables([way.guard, way.target, *way.registers.values()])
-    found |= variables([term for touch in way.touches for term in (touch.address, touch.value)])
-    return {v: var(f"{v.name}'", v.width) for v in found if v.name.startswith(UNDEFINED)}
-
-
-class _Read:
-    """A way with its terms read under a mapping."""
-
-    def __init__(self, way: Way, mapping: Mapping[Term, Term]) -> None:
-        def read(*terms: Term) -> list[Term]:
-            return substitute(terms, mapping)
-
-        self.guard, self.target = read(way.guard, way.target)
-        self.registers = dict(zip(way.registers, read(*way.registers.values()), strict=True))
-        self.touches = [
-            Touch(touch.write, address, touch.size, value)
-            for touch in way.touches
-            for address, value in (read(touch.address, touch.value),)
-        ]
-
-
-class _Pair:
-    """One way through a block in both functions, the mutant's in variables of its own where it
-    may differ."""
-
-    def __init__(
-        self,
-        ours: Way,
-        theirs: Way,
-        replacement: Mapping[Term, Term],
-        assumptions: list[Term],
-        architecture: Architecture,
-    ) -> None:
-        self.ours, self.theirs = ours, theirs
-        self._assumptions = assumptions
-        self._architecture = architecture
-        self._memory = Memory(architecture.byte_order, architecture.bits)
-        own: dict[Term, Term] = {}
-        sides = ((ours, own), (theirs, {**replacement, **_undefined(theirs)}))
-        self._ends = [self._memory.follow(way.touches, mapping) for way, mapping in sides]
-        one, two = (_Read(way, mapping) for way, mapping in sides)
-        self._one, self._two = one, two
-        names = zip(one.registers, two.registers.values(), strict=True)
-        self.values = {name: (one.registers[name], value) for name, value in names}
-
-    def same_way(self) -> Term:
-        """Both take it, to the same target, or neither does."""
-        one, two = self._one, self._two
-        return conjunction((equal(one.guard, two.guard), equal(one.target, two.target)))
-
-    def same_accesses(self) -> bool:
-        """Whether the mutant reads at the same addresses as the function, and writes only bytes
-        that the function writes, to the stack exactly the same."""
-        ours, theirs = self._one.touches, self._two.touches
-        stack = self._architecture.register(self._architecture.stack_pointer)
-        pointer = f"{INITIAL}{stack.storage}"
-        return (
-            _bytes(theirs) <= _bytes(ours)
-            and _reads(ours) == _reads(theirs)
-            and _stack(ours, pointer) == _stack(theirs, pointer)
-        )
-
-    def same_memory(self) -> bool:
-        """Whether both leave the same memory whatever the values."""
-        return self._ends[0] == self._ends[1]
-
-    def script(self, claim: Term, *, memory: bool) -> str:
-        """SMT-LIB 2.6 in QF_ABV that is unsatisfiable if the claim holds, and with `memory` if
-        both also leave the same memory."""
-        lines, names = definitions([claim, *self._assumptions, *self._memory.roots])
-        lines += self._memory.commands(names)
-        wanted = names[claim]
-        if memory:
-            wanted = f"(and {wanted} (= m{self._ends[0]} m{self._ends[1]}))"
-        lines += [f"(assert {names[term]})" for term in self._assumptions]
-        lines.append(f"(assert (not {wanted}))")
-        return "\n".join(["(set-logic QF_ABV)", *lines, ""])
-
-
-def _bytes(touched: Iterable[Touch]) -> set[tuple[Base, int]]:
-    """The bytes written."""
-    found = set()
-    for touch in touched:
-        if touch.write:
-            base, offset = place(touch)
-            found |= {(base, offset + index) for index in range(touch.size)}
-    return found
-
-
-def _reads(touched: Iterable[Touch]) -> Counter[tuple[Base, int, int]]:
-    return Counter((*place(touch), touch.size) for touch in touched if not touch.write)
-
-
-def _stack(touched: Iterable[Touch], pointer: str) -> Counter[tuple[Base, int, Term]]:
-    """The stores relative to the stack pointer, with their values."""
-    return Counter(
-        (*place(touch), touch.value)
-        for touch in touched
-        if touch.write and any(v.name.rstrip("'") == pointer for v in variables([touch.address]))
-    )
-
-
-def _unsatisfiable(script: str, seconds: float) -> bool:
-    """Whether Bitwuzla finds that the assertions contradict each other."""
-    import bitwuzla
-
-    manager, options = bitwuzla.TermManager(), bitwuzla.Options()
-    options.set(bitwuzla.Option.TIME_LIMIT_PER, max(1, int(1000 * seconds)))
-    parser = bitwuzla.Parser(manager, options)
-    parser.parse(script, parse_only=True, parse_file=False)
-    return bool(parser.bitwuzla().check_sat() == bitwuzla.Result.UNSAT)

@@ -19,25 +19,37 @@ def place(touch: Touch) -> tuple[Base, int]:
     return frozenset(form.coefficients.items()), form.constant
 
 
-def _disjoint(one: Touch, two: Touch) -> bool:
-    """Whether two accesses relative to the same certainly touch different bytes."""
+_NEAR = 1 << 12
+"""How far from a pointer of the contract an access belongs to what it points to, in bytes."""
+
+
+def _disjoint(one: Touch, two: Touch, apart: frozenset[Term]) -> bool:
+    """Whether two accesses certainly touch different bytes: relative to the same, or near pointers
+    to regions that do not overlap."""
     (base, first), (other, second) = place(one), place(two)
     whole = 1 << one.address.width
+    if base != other:
+        near = all(min(offset, whole - offset) < _NEAR for offset in (first, second))
+        return near and all(_is_one_of(apart, where) for where in (base, other))
     forward = (second - first) % whole
-    return base == other and one.size <= forward <= whole - two.size
+    return one.size <= forward <= whole - two.size
 
 
-def _independent(one: Touch, two: Touch) -> bool:
+def _is_one_of(pointers: frozenset[Term], base: Base) -> bool:
+    return len(base) == 1 and all(term in pointers and times == 1 for term, times in base)
+
+
+def _independent(one: Touch, two: Touch, apart: frozenset[Term]) -> bool:
     """Whether two accesses, one behind the other, may change places."""
     if not one.write:
         if not two.write:
             return one.value not in variables([two.address])
         if one.value in variables([two.address, two.value]):
             return False
-    return _disjoint(one, two)
+    return _disjoint(one, two, apart)
 
 
-def in_normal_order(touches: Sequence[Touch]) -> list[Touch]:
+def in_normal_order(touches: Sequence[Touch], apart: frozenset[Term]) -> list[Touch]:
     """The accesses in an order that is the same for all orders with the same effect, as far as
     addresses relative to the same tell: of those that may come next, the least one does."""
     left = list(touches)
@@ -46,7 +58,7 @@ def in_normal_order(touches: Sequence[Touch]) -> list[Touch]:
         ready = [
             touch
             for index, touch in enumerate(left)
-            if all(_independent(before, touch) for before in left[:index])
+            if all(_independent(before, touch, apart) for before in left[:index])
         ]
         least = min(ready, key=lambda touch: (touch.write, place(touch)[1], touch.size))
         left.remove(least)
@@ -58,12 +70,14 @@ def in_normal_order(touches: Sequence[Touch]) -> list[Touch]:
 class Memory:
     """The states of memory that two traces go through, from one state that is unknown: 0.
 
+    `apart` are the pointers to regions that do not overlap.
     `stores` maps (state, address, size in bytes, value) to the state behind the store, `loads`
     maps (state, address, size in bytes) to the variable that is loaded.
     """
 
     order: Literal["little", "big"]
     bits: int
+    apart: frozenset[Term] = frozenset()
     stores: dict[tuple[int, Term, int, Term], int] = field(default_factory=dict)
     loads: dict[tuple[int, Term, int], Term] = field(default_factory=dict)
 
@@ -74,7 +88,7 @@ class Memory:
         variable; the mapping gets that. Otherwise it is a variable of its own.
         """
         state = 0
-        for touch in in_normal_order(touches):
+        for touch in in_normal_order(touches, self.apart):
             address, value = substitute([touch.address, touch.value], mapping)
             if touch.write:
                 key = (state, address, touch.size, value)
