@@ -20,6 +20,9 @@ MAX_PATHS = 64
 MAX_STEPS = 12_000
 MAX_FORKS = 256
 _ADDRESS_BITS = 64
+_FEASIBILITY_BUDGET = 20_000
+"""Z3 resource units for one branch. Those of real code take hundreds; a branch on what the rounds
+have mixed takes any number, many times over."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ def feasible(assumptions: tuple[Term, ...], guards: tuple[Term, ...]) -> bool:
     """Whether the guards can hold under the assumptions; True where that is not known."""
     if negate(guards[-1]) in guards:
         return False
-    return check((*assumptions, *guards)).answer is not Answer.UNSAT
+    return check((*assumptions, *guards), _FEASIBILITY_BUDGET).answer is not Answer.UNSAT
 
 
 def guards_of(machine: Machine) -> tuple[Term, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 from verify.lift.engine import Engine
 from verify.lift.machine import Machine
 from verify.prove.cfg import ControlFlow, NaturalLoop
-from verify.prove.explore import MAX_FORKS, MAX_STEPS, feasible, guards_of, step
+from verify.prove.explore import MAX_STEPS, feasible, guards_of, step
 from verify.prove.setting import Variables, high_word, low_word
 from verify.terms import (
     Linear,
@@ -34,6 +34,8 @@ from verify.terms import (
 FRESH = "loop_"
 """Prefix of the variables that stand for what is not known at the loop's head."""
 _CHUNK = 32
+_MAX_FORKS = 32
+"""Branches to pass on the way to the block loop's, which is the first that depends on nblocks."""
 _TURNING_POINTS = (0x7FFF_FFFF, 0xFFFF_FFFF, 0x7FFF_FFFF_FFFF_FFFF, 0xFFFF_FFFF_FFFF_FFFF)
 """Counters whose successor changes the sign or carries, in either word."""
 
@@ -123,7 +125,7 @@ def guess(
     been: set[object] = set()
     pending = [entry]
     total = forks = 0
-    while pending and total < MAX_STEPS and forks < MAX_FORKS:
+    while pending and total < MAX_STEPS and forks < _MAX_FORKS:
         machine = pending.pop()
         block = machine.pc
         if block in heads:
