@@ -10,7 +10,7 @@ PYTEST_ARGS ?=
 # More files whose instructions validation-record compares, kernels for example.
 VALIDATE ?=
 
-.PHONY: help setup setup-qemu prove test test-long lint format bench readme binaries lock validation-record \
+.PHONY: help setup setup-qemu prove test test-every-fault test-long lint format bench readme binaries lock validation-record \
 	fetch-kernels prove-kernels clean
 
 help: ## Print this list
@@ -22,6 +22,9 @@ prove: setup ## Prove every property of the binaries that come with the project
 
 test: setup setup-qemu ## Run the tests
 	$(VENV)/python -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS)
+
+test-every-fault: setup setup-qemu ## Run the tests of the faulty binaries that test leaves out
+	$(VENV)/python -m pytest -m every_fault --numprocesses auto --dist worksteal $(PYTEST_ARGS)
 
 test-long: setup setup-qemu ## Run the campaigns that take minutes
 	$(VENV)/python -m pytest -m long $(PYTEST_ARGS)

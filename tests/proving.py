@@ -6,6 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
+from binaries.patches import load
 from verify.batch import targets_in
 from verify.lift.angr_import import import_angr
 from verify.options import Options
@@ -24,6 +27,27 @@ PROGRAMS = tuple(
     )
 )
 """The good programs, with their symbols."""
+
+
+def _thorough() -> frozenset[str]:
+    """The faulty binaries that every run of the tests looks at: all of two architectures, and of
+    each other the first fault that breaks each property."""
+    found: dict[tuple[str, str], str] = {}
+    for fault in load(BINARIES):
+        main = fault.architecture in ("loongarch64", "powerpc64le")
+        found.setdefault(
+            (fault.architecture, fault.name if main else fault.refuted_by[0]), fault.path
+        )
+    return frozenset(found.values())
+
+
+THOROUGH = _thorough()
+
+
+def every_fault(path: str) -> tuple[pytest.MarkDecorator, ...]:
+    """The marks of a test of the binary at that path, which is relative to the top."""
+    chosen = "/faults/" not in path or path in THOROUGH
+    return () if chosen else (pytest.mark.every_fault,)
 
 
 def target_of(name: str) -> Target:

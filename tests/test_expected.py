@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import pytest
 
 from binaries.patches import load
-from tests.proving import BINARIES, proved, target_of
+from tests.proving import BINARIES, every_fault, proved, target_of
 from verify.evidence.replay import again
 from verify.options import PROPERTIES
 from verify.verdict import Counterexample, Verdict
@@ -32,7 +32,9 @@ def verdicts_of(entry: Mapping[str, list[str]]) -> dict[str, Verdict]:
     return {property_id: verdict for verdict, listed in named for property_id in listed}
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=every_fault(f"binaries/{name}")) for name in EXPECTED]
+)
 def test_verdicts(name: str) -> None:
     result = proved(name)
     found = {one.property: one.verdict for one in result.properties}

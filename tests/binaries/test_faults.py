@@ -16,6 +16,7 @@ from tests.binaries.execution import (
     random_calls,
     target,
 )
+from tests.proving import every_fault
 from tests.witness.confirmations import CONFIRMATIONS
 from verify.options import PROPERTIES
 from verify.witness import search
@@ -31,7 +32,9 @@ SHOWN_AT_RETURN = {"output", "counter", "footprint", "stack", "abi", "terminatio
 CHANGE_THE_PATH = {"branch-on-key", "key-dependent-loop"}
 
 per_fault = pytest.mark.parametrize(
-    "fault", FAULTS, ids=lambda fault: f"{fault.architecture}/{fault.name}"
+    "fault",
+    [pytest.param(fault, marks=every_fault(fault.path)) for fault in FAULTS],
+    ids=lambda fault: f"{fault.architecture}/{fault.name}",
 )
 
 
