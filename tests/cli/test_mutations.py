@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from verify.batch import targets_in
 from verify.options import Options
+from verify.qemu import QemuError
 from verify.run import prove
 from verify.target import CodeSegment, Target
-from verify.verdict import Verdict
+from verify.verdict import Caveat, Verdict
 from verify.witness import search
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,7 +58,12 @@ def nothing_untrue_is_proved(target: Target) -> None:
     result = prove(target, OPTIONS)
     verdicts = {found.property: found.verdict for found in result.properties}
     assume(Verdict.PROVED in verdicts.values())
-    broken = {breach.property for breach in search(target)}
+    try:
+        broken = {breach.property for breach in search(target)}
+    except QemuError:
+        # The lifter reads an instruction that QEMU does not know, so it cannot have been compared.
+        assert Caveat.LIFTER_UNCHECKED in result.caveats
+        return
     untrue = [name for name in broken if verdicts.get(name) is Verdict.PROVED]
     assert not untrue
 
