@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,9 +38,7 @@ def test_our_own_binaries_are_in_the_record(name: str) -> None:
     target = own_target(name)
     function = target.function
     instructions = range(function.address, function.address + function.size, 4)
-    start = time.perf_counter()
     assert unchecked_forms(target, instructions) == ()
-    assert time.perf_counter() - start < 0.2
 
 
 def test_a_form_that_was_not_compared_is_named() -> None:
