@@ -271,10 +271,10 @@ class _Comparison:
             return Relation.CONSTANT
         if related.get(name) is Relation.CONSTANT and theirs is self._unchanged(name):
             return Relation.CONSTANT
+        if theirs.width <= _WORD:
+            return Relation.ANY
         low = equal(extract(ours, _WORD - 1, 0), extract(theirs, _WORD - 1, 0))
-        if theirs.width > _WORD and self._holds(pair, [low]):
-            return Relation.LOW
-        return Relation.ANY
+        return Relation.LOW if self._holds(pair, [low]) else Relation.ANY
 
     def _unchanged(self, name: str) -> Term | None:
         """What the mutant's register held before, if it is the whole of its storage."""

@@ -67,16 +67,14 @@ class Pair:
         return conjunction((equal(one.guard, two.guard), equal(one.target, two.target)))
 
     def same_accesses(self) -> bool:
-        """Whether the mutant reads at the same addresses as the function, and writes only bytes
-        that the function writes, to the stack exactly the same."""
+        """Whether the mutant reads only bytes that the function reads, and writes only bytes that
+        the function writes, to the stack exactly the same."""
         ours, theirs = self._one.touches, self._two.touches
         stack = self._architecture.register(self._architecture.stack_pointer)
         pointer = f"{INITIAL}{stack.storage}"
-        return (
-            _bytes(theirs) <= _bytes(ours)
-            and _reads(ours) == _reads(theirs)
-            and _stack(ours, pointer) == _stack(theirs, pointer)
-        )
+        return all(
+            _bytes(theirs, write=write) <= _bytes(ours, write=write) for write in (False, True)
+        ) and _stack(ours, pointer) == _stack(theirs, pointer)
 
     def same_memory(self) -> bool:
         """Whether both leave the same memory whatever the values."""
@@ -95,18 +93,14 @@ class Pair:
         return "\n".join(["(set-logic QF_ABV)", *lines, ""])
 
 
-def _bytes(touched: Iterable[Touch]) -> set[tuple[Base, int]]:
-    """The bytes written."""
+def _bytes(touched: Iterable[Touch], *, write: bool) -> set[tuple[Base, int]]:
+    """The bytes written, or those read."""
     found = set()
     for touch in touched:
-        if touch.write:
+        if touch.write is write:
             base, offset = place(touch)
             found |= {(base, offset + index) for index in range(touch.size)}
     return found
-
-
-def _reads(touched: Iterable[Touch]) -> Counter[tuple[Base, int, int]]:
-    return Counter((*place(touch), touch.size) for touch in touched if not touch.write)
 
 
 def _stack(touched: Iterable[Touch], pointer: str) -> Counter[tuple[Base, int, Term]]:
