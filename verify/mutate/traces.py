@@ -96,7 +96,7 @@ class Memory:
                 continue
             place_ = (state, address, touch.size)
             if place_ not in self.loads:
-                taken = touch.value in self.loads.values()
+                taken = any(load.name == touch.value.name for load in self.loads.values())
                 own = var(f"{touch.value.name}'", touch.value.width) if taken else touch.value
                 self.loads[place_] = own
             mapping[touch.value] = self.loads[place_]
