@@ -49,6 +49,20 @@ def test_a_register_that_differs_at_the_return_is_looked_at_with_other_keys() ->
     assert argument.endswith("a1 at the return is the same for 64 pairs of keys")
 
 
+def test_a_wider_load_of_what_is_read_anyway_only_changes_unused_bits() -> None:
+    word, double = 0x288000B8, 0x28C000B8  # ld.w, ld.d s1, a1, 0
+    at = find(LOONGARCH, word)
+    argument = equivalence(target_of(LOONGARCH), changed(LOONGARCH, {at: double}))
+    assert "s1" in argument and argument.endswith("may differ behind it, unused")
+
+
+def test_a_register_that_is_narrower_than_a_word_may_differ() -> None:
+    """addc instead of add sets the carry, which nothing reads before it is set again."""
+    add, addc = 0x7E940214, 0x7E940014  # r20, r20, r0
+    at = find(POWERPC, add)
+    assert equivalence(target_of(POWERPC), changed(POWERPC, {at: addc}))
+
+
 def test_independent_instructions_may_be_swapped() -> None:
     at = find(LOONGARCH, CLEAR_A5, CLEAR_A6)
     mutant = changed(LOONGARCH, {at: CLEAR_A6, at + 1: CLEAR_A5})
