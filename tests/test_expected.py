@@ -60,8 +60,8 @@ def test_verdicts(name: str) -> None:
 
 
 def assert_simple(shown: Counterexample) -> None:
-    """No fault here needs more than two blocks and one bit of the key, or a counter other than zero, one
-    or those in front of a carry; two keys that are compared differ in one bit or two."""
+    """No fault here needs more than two blocks and one bit of the key, or a counter other than
+    zero, one, or those in front of a carry; what differs between two keys differs in one bit."""
     assert shown.nblocks <= 2
     assert sum(word.bit_count() for word in shown.key) <= 1
     assert shown.counter in (0, 1, 2**32 - 1, 2**64 - 1)
