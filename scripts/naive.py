@@ -15,7 +15,7 @@ import time
 from specs.chacha20 import STATE_WORDS, block
 from specs.z3words import z3_words
 from verify.batch import targets_in
-from verify.image import InputError
+from verify.errors import InputError
 from verify.lift.select import engine_for
 from verify.target import Target
 

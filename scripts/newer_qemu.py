@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from verify import qemu
-from verify.image import InputError
+from verify.errors import InputError
 from verify.image.apt import Apt, run, system_mirrors
 from verify.qemu import emulator
 

@@ -11,7 +11,7 @@ from tests.report.samples import PROVED, REFUTED
 from verify.agreement import agreed
 from verify.arch import Reading
 from verify.cli import run
-from verify.image import InputError
+from verify.errors import InputError
 from verify.lift.angr_import import import_angr
 from verify.options import PROPERTIES, Options
 from verify.resultjson import Outcome

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from verify.image import InputError, Running, images_of, read_input
-from verify.image.errors import printable
+from verify.errors import InputError, printable
+from verify.image import Running, images_of, read_input
 from verify.locate import find_target
 from verify.resultjson import Failed, Failure, Outcome
 

@@ -20,9 +20,10 @@ from typer.exceptions import TyperException
 from verify import __version__
 from verify.arch import DEBIAN
 from verify.batch import internal_error, prove_files, targets_in
+from verify.errors import InputError
 from verify.evidence.check_command import register as register_check
 from verify.evidence.command import register as register_replay
-from verify.image import InputError, Running, extract_to, open_images
+from verify.image import Running, extract_to, open_images
 from verify.image.debian import DEFAULT_SUITE, UnreachableError, fetch
 from verify.mutate.command import register as register_mutate
 from verify.options import PROPERTIES, Options

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from verify.image import InputError
+from verify.errors import InputError
 from verify.lift.select import engine_for
 from verify.summary import target_summary
 from verify.verdict import TargetSummary, VariantSummary

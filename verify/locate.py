@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verify.alternatives import Unreadable, alternatives_in
 from verify.arch import ARCHITECTURES, find_architecture
-from verify.image import InputError
+from verify.errors import InputError
 from verify.target import Alternative, CodeSegment, Function, Target
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from verify.image import InputError
-from verify.image.errors import reason
+from verify.errors import InputError, reason
 from verify.image.files import replace_files
 from verify.report.console import silence
 

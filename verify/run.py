@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from verify.image import InputError
+from verify.errors import InputError
 from verify.lift.angr_import import import_angr
 from verify.lift.select import engine_for
 from verify.options import Options

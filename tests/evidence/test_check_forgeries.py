@@ -21,9 +21,9 @@ from tests.evidence.forge import (
     refusal,
 )
 from tests.proving import BINARIES, PROGRAMS
+from verify.errors import InputError
 from verify.evidence import check
 from verify.evidence.reproduce import difference
-from verify.image import InputError
 
 PROGRAM = "loongarch64/looped.so"
 FEW = ("counter", "footprint", "stack", "abi", "timing", "termination")

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.evidence.forge import Files, certificate_of, refusal
+from verify.errors import InputError
 from verify.evidence import check
 from verify.evidence.certificate import save
 from verify.evidence.check_model import RefusedError
-from verify.image import InputError
 
 PROGRAM = "loongarch64/looped.so"
 FEW = ("counter", "footprint", "stack", "abi", "timing", "termination")

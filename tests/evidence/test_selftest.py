@@ -9,9 +9,9 @@ import pytest
 
 from tests.evidence.programs import counterexample_of, ran, target_of
 from verify.arch import ARCHITECTURES
+from verify.errors import InputError
 from verify.evidence.contexts import CONTEXTS
 from verify.evidence.selftest import selftest
-from verify.image import InputError
 from verify.qemu import machine_of
 
 GOOD = "looped.so"

@@ -17,9 +17,9 @@ import pytest
 
 from tests.image import containers, elves
 from tests.image.containers import COMPRESSORS
-from verify.image import InputError, images_in, open_images
+from verify.errors import FormatError, InputError
+from verify.image import images_in, open_images
 from verify.image.compression import Budget, budget_for, decompress, recognise
-from verify.image.errors import FormatError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

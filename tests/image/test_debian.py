@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.image import containers, elves
-from verify.image import InputError, debian, open_images
+from verify.errors import InputError
+from verify.image import debian, open_images
 from verify.image.apt import system_mirrors
 from verify.image.debian import Fetched, Mirror, UnreachableError, fetch
 

@@ -8,7 +8,8 @@ import pytest
 
 from tests.image import elves
 from tests.image.elves import Part, Sym
-from verify.image import InputError, images_in
+from verify.errors import InputError
+from verify.image import images_in
 from verify.image.elf import Descriptor, Elf
 from verify.image.elfparse import parse_elf
 

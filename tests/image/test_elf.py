@@ -11,7 +11,8 @@ from elftools.elf.sections import NoteSection, SymbolTableSection
 
 from tests.image import elves
 from tests.image.elves import CHACHA, GETRANDOM, Format
-from verify.image import InputError, Relocation, parse_elf
+from verify.errors import InputError
+from verify.image import Relocation, parse_elf
 
 if TYPE_CHECKING:
     from pathlib import Path

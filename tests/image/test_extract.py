@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.image import containers, elves
-from verify.image import InputError, extract_to, images_in
+from verify.errors import InputError
+from verify.image import extract_to, images_in
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tests.image import containers, elves
 from tests.image.containers import COMPRESSORS
-from verify.image import Image, InputError, images_in
+from verify.errors import InputError
+from verify.image import Image, images_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

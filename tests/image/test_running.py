@@ -16,7 +16,8 @@ from tests.image import elves
 from tests.proving import BINARIES, target_of
 from tests.tables import faulty
 from verify.batch import targets_in
-from verify.image import GETRANDOM_NAMES, InputError, Running
+from verify.errors import InputError
+from verify.image import GETRANDOM_NAMES, Running
 from verify.image.running import AT_SYSINFO_EHDR, MAPPING_LIMIT
 from verify.target import Target
 

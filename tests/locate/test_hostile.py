@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from verify.image import InputError, images_in
+from verify.errors import InputError
+from verify.image import images_in
 from verify.inspection import inspect
 from verify.locate import find_target
 

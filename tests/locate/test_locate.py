@@ -14,7 +14,8 @@ import pytest
 
 from tests.image import elves
 from verify.arch import ARCHITECTURES
-from verify.image import Elf, Image, InputError, Segment, Symbol, images_in
+from verify.errors import InputError
+from verify.image import Elf, Image, Segment, Symbol, images_in
 from verify.locate import SYMBOL, find_target
 
 if TYPE_CHECKING:

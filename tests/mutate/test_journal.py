@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from verify.image import InputError
+from verify.errors import InputError
 from verify.mutate.journal import Header, Journal, read
 from verify.mutate.model import Judgement, Mutant, Operator
 from verify.verdict import Verdict

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.proving import BINARIES
 from verify.batch import targets_in
-from verify.image import InputError
+from verify.errors import InputError
 from verify.options import Options
 from verify.run import prove
 from verify.target import Target

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from tests.tables import STEP, Patchable
 from tests.validate.readings import BINARIES, target_of
-from verify.image import InputError
+from verify.errors import InputError
 from verify.validate import command
 from verify.validate.campaign import validate
 

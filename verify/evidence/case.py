@@ -7,12 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from verify.batch import targets_in
+from verify.errors import InputError, printable
 from verify.evidence import page, pictures
 from verify.evidence.calls import block_words, calls_of
 from verify.evidence.pictures import limits_of
 from verify.evidence.replay import Refuted, again, read_outcome, refuted_in, target_of
-from verify.image import InputError
-from verify.image.errors import printable
 from verify.lift.angr_import import import_angr
 from verify.options import Options
 from verify.qemu import QemuError, available

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from verify.errors import InputError
 from verify.evidence import check
 from verify.evidence.check_model import Model, RefusedError
 from verify.evidence.check_terms import (
@@ -26,7 +27,6 @@ from verify.evidence.check_terms import (
     parse,
     variable,
 )
-from verify.image import InputError
 from verify.resultjson import encode
 from verify.verdict import Caveat, Result, Verdict
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from verify.image import InputError
+from verify.errors import InputError
 from verify.report.console import console_for
 
 if TYPE_CHECKING:

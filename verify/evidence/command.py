@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from verify.image import InputError
+from verify.errors import InputError
 from verify.options import PROPERTIES
 from verify.output import write_text
 from verify.report.console import console_for

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
+from verify.errors import InputError
 from verify.evidence.page import STYLE
-from verify.image import InputError
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 """The templates; they are not part of an installed package."""

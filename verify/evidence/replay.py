@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from verify.batch import targets_in
+from verify.errors import InputError
 from verify.evidence.calls import calls_of
-from verify.image import InputError, read_input
+from verify.image import read_input
 from verify.lift.angr_import import import_angr
 from verify.look import look
 from verify.resultjson import from_json

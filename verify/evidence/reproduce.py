@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verify.batch import targets_in
+from verify.errors import InputError
 from verify.evidence.certificate import certificates
 from verify.evidence.check import INDEX, SUMS
-from verify.image import InputError
 from verify.options import Options
 
 if TYPE_CHECKING:

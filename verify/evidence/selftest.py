@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from specs.contract import ARGUMENTS
 from verify.arch import ON_STACK, Saved
+from verify.errors import InputError
 from verify.evidence.calls import calls_of
 from verify.evidence.contexts import CONTEXTS, Context
-from verify.image import InputError
 from verify.qemu import machine_of
 from verify.qemu.machines.model import PROGRAM_COUNTER
 from verify.verdict import Look, Observation

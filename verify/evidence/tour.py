@@ -6,11 +6,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from verify.batch import targets_in
+from verify.errors import InputError, printable
 from verify.evidence import page, pictures
 from verify.evidence.calls import block_words
 from verify.evidence.pictures import limits_of
-from verify.image import InputError
-from verify.image.errors import printable
 from verify.lift.angr_import import import_angr
 from verify.options import PROPERTIES, Options
 from verify.qemu import available

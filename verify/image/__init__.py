@@ -2,7 +2,6 @@
 
 from verify.image.elf import GETRANDOM_NAMES, Elf, Image, Relocation, Section, Segment, Symbol
 from verify.image.elfparse import parse_elf
-from verify.image.errors import InputError
 from verify.image.extract import extract_to
 from verify.image.running import Running
 from verify.image.search import Input, images_in, images_of, open_images, read_input
@@ -12,7 +11,6 @@ __all__ = [
     "Elf",
     "Image",
     "Input",
-    "InputError",
     "Relocation",
     "Running",
     "Section",

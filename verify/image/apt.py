@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from verify.image.errors import InputError
+from verify.errors import InputError
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 

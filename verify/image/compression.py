@@ -11,7 +11,7 @@ import lz4.block
 import lz4.frame
 import zstandard
 
-from verify.image.errors import FormatError
+from verify.errors import FormatError
 
 Buffer = bytes | bytearray
 

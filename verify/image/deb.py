@@ -9,8 +9,8 @@ import tarfile
 from collections.abc import Iterator
 from typing import IO, cast
 
+from verify.errors import FormatError
 from verify.image.compression import MIB, Buffer, budget_for, recognise, stream
-from verify.image.errors import FormatError
 
 MAGIC = b"!<arch>\n"
 HEADER_SIZE = 60

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from verify.errors import InputError
 from verify.image.apt import Apt, Mirror, Package, UnreachableError, run, system_mirrors
-from verify.image.errors import InputError
 from verify.image.files import make_directory, replace_files
 
 __all__ = ["DEFAULT_SUITE", "FLAVOURS", "Fetched", "Mirror", "UnreachableError", "fetch"]

@@ -5,11 +5,11 @@ is the address of a descriptor in the section .opd: entry point, TOC base, envir
 a doubleword. Section 4.5.1 gives the relocations. A linker may leave the environment out.
 """
 
+from verify.errors import FormatError
 from verify.image.elf import Descriptor
 from verify.image.elfheader import parse
 from verify.image.elfsections import SectionHeader, Sections
 from verify.image.elfsymbols import RELOCATION_LIMIT, SYMBOL_TABLES
-from verify.image.errors import FormatError
 
 SECTION = ".opd"
 DESCRIPTOR_LIMIT = 32768

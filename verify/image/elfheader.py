@@ -12,8 +12,8 @@ from typing import Any
 from elftools.construct import ConstructError
 from elftools.elf.structs import ELFStructs
 
+from verify.errors import FormatError
 from verify.image.compression import Buffer
-from verify.image.errors import FormatError
 
 MAGIC = b"\x7fELF"
 IDENT_SIZE = 16

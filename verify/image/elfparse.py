@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from verify.errors import FormatError, InputError
 from verify.image import elfdescriptors, elfsymbols
 from verify.image.compression import MIB
 from verify.image.elf import Elf, Kind, Section, Segment
 from verify.image.elfheader import check_extents, program_headers, read_header, section_headers
 from verify.image.elfsections import MEMORY_LIMIT, Sections, named_sections
-from verify.image.errors import FormatError, InputError
 
 FILE_LIMIT = 16 * MIB
 PF_X, PF_W = 1, 2

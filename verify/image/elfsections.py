@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from verify.errors import FormatError
 from verify.image.compression import MIB
 from verify.image.elf import Kind
 from verify.image.elfheader import NO_CONTENTS, Header, parse
-from verify.image.errors import FormatError
 
 MEMORY_LIMIT = 16 * MIB
 NAME_LIMIT = 1024

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from verify.errors import FormatError
 from verify.image.elf import Descriptor, Relocation, Segment, Symbol
 from verify.image.elfheader import parse
 from verify.image.elfsections import SectionHeader, Sections, string
-from verify.image.errors import FormatError
 
 SYMBOL_LIMIT = 32768
 RELOCATION_LIMIT = 32768

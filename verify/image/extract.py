@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from verify.errors import InputError
 from verify.image.elf import Image
-from verify.image.errors import InputError
 from verify.image.files import make_directory, replace_files
 
 MANIFEST = "manifest.json"

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from verify.image.errors import InputError, reason
+from verify.errors import InputError, reason
 
 
 def make_directory(directory: Path) -> None:

@@ -7,8 +7,8 @@ RISC-V boot images (magic numbers at 0x38), and its EFI zboot and s390 boot head
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from verify.errors import FormatError
 from verify.image.compression import COMPRESSIONS, Budget, Buffer, decompress, recognise
-from verify.image.errors import FormatError
 
 # A payload that unpacks to less is a chance match of a magic number, not a kernel.
 SMALLEST_KERNEL = 256 * 1024

@@ -7,7 +7,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from verify.image.errors import InputError, reason
+from verify.errors import InputError, reason
 
 AT_NULL, AT_SYSINFO_EHDR = 0, 33
 """Types of entries of the auxiliary vector (Linux, include/uapi/linux/auxvec.h): its end, and the

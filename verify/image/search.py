@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from verify.errors import FormatError, InputError, reason
 from verify.image import deb, elfheader
 from verify.image.compression import MIB, Budget, Buffer, budget_for, decompress, recognise
 from verify.image.elf import Elf, Image
 from verify.image.elfparse import KINDS, parse_bytes
-from verify.image.errors import FormatError, InputError, reason
 from verify.image.kernel import BOOT_IMAGES, boot_image, packed_kernels
 from verify.image.running import Running
 

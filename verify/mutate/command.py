@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from verify.batch import targets_in
-from verify.image import InputError
+from verify.errors import InputError
 from verify.options import Options
 from verify.report.console import console_for
 from verify.verdict import Verdict

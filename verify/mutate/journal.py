@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from verify.image import InputError
+from verify.errors import InputError
 from verify.mutate.model import Judgement, Mutant, Operator
 from verify.verdict import Verdict
 

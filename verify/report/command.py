@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from verify.image import InputError
+from verify.errors import InputError
 from verify.output import STANDARD_OUTPUT, write_text
 from verify.resultjson import Outcome, from_json
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from verify.arch import by_name
-from verify.image.errors import printable
+from verify.errors import printable
 
 if TYPE_CHECKING:
     from verify.verdict import Counterexample, Departure, RegisterValue

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from verify.image.errors import printable
+from verify.errors import printable
 from verify.report.console import console_for
 from verify.report.live import LiveLine, live_line
 from verify.report.text import print_one_line, print_result, print_totals

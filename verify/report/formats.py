@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verify.image.errors import printable
+from verify.errors import printable
 from verify.verdict import Check, PropertyResult, Result, Verdict
 
 

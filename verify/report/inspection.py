@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from verify.image.errors import printable
+from verify.errors import printable
 from verify.inspection import Inspection
 from verify.verdict import VariantSummary
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from verify.image.errors import printable
+from verify.errors import printable
 from verify.report.formats import caveats, reason, title
 from verify.resultjson import Outcome
 from verify.verdict import PropertyResult, Result, Verdict

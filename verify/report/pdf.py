@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from verify.image import InputError
+from verify.errors import InputError
 from verify.output import STANDARD_OUTPUT
 from verify.report.html import render
 from verify.resultjson import Outcome

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from verify.image.errors import printable
+from verify.errors import printable
 from verify.report.formats import caveats, reason, title
 from verify.verdict import Result
 

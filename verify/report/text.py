@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from verify.image.errors import printable
+from verify.errors import printable
 from verify.report.counterexample import counterexample_text
 from verify.verdict import (
     AS_BUILT,

@@ -11,7 +11,7 @@ import typer
 
 from verify.arch import ARCHITECTURES
 from verify.batch import targets_in
-from verify.image import InputError
+from verify.errors import InputError
 from verify.output import STANDARD_OUTPUT, write_text
 from verify.report.console import console_for
 from verify.validate.model import TRIALS, exit_code

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from verify.agreement import NAMES
-from verify.image.errors import printable
+from verify.errors import printable
 from verify.validate.model import (
     Difference,
     Group,

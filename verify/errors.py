@@ -1,4 +1,4 @@
-"""The errors of reading input files."""
+"""The errors that a user is told of, and text that is safe to show."""
 
 
 def printable(text: str) -> str:
