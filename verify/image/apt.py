@@ -19,7 +19,7 @@ KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
 class UnreachableError(InputError):
-    """A mirror that cannot be reached or does not deliver what it lists."""
+    """A mirror that cannot be reached or does not have what it lists."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class Apt:
             reason = _complaint(self.log.read_text(errors="replace"))
             raise UnreachableError(self.source, f"{package.name} cannot be fetched ({reason})")
         if hashlib.sha256(content).hexdigest() != package.sha256:
-            raise UnreachableError(
+            raise InputError(
                 self.source, f"{package.name} differs from its hash in the package list; retry"
             )
         return content
