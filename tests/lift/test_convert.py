@@ -61,7 +61,7 @@ EXPRESSIONS: list[tuple[str, Expression, tuple[int, ...]]] = [
     ("RotateRight", lambda a, b: claripy.RotateRight(a + b, claripy.BVV(5, a.size())), (8, 32)),
     ("Reverse", lambda a, b: (a + b).reversed, (16, 64)),
     ("bvToFP", lambda a, b: (a + b).raw_to_fp(), (32, 64)),
-    ("fpToIEEEBV", lambda a, b: claripy.If(a < b, a.raw_to_fp(), b.raw_to_fp()).raw_to_bv(), (64,)),
+    ("fpToIEEEBV", lambda a, b: (a + b).raw_to_fp().raw_to_bv(), (64,)),
     ("If", lambda a, b: claripy.If(a < b, a, b), (1, 8, 64)),
     ("If", lambda a, b: claripy.If(a < b, a == b + 1, claripy.SLT(a, b)), (8, 64)),
     ("And", lambda a, b: claripy.And(a < b, claripy.SLT(b, a)), (8, 64)),

@@ -26,6 +26,7 @@ from verify.lift.memory import RegionMemory
 from verify.lift.select import engine_for
 from verify.lift.semantics.riscv64 import ENCODED
 from verify.prove.setting import unknown_registers
+from verify.terms import evaluate, variables
 from verify.validate.campaign import validate_all
 from verify.validate.encodings import encoding_of
 
@@ -166,3 +167,21 @@ def test_amounts_of_shifts_are_masked(lifter: Any) -> None:
     validation = validate_all(RISCV, [], forms=forms, lifter=lifter)
     assert validation.passed
     assert {mnemonic for group in validation.groups for mnemonic in group.mnemonics} == set(SHIFTS)
+
+
+class TestChoiceBetweenZeros:
+    """claripy takes 0.0 and -0.0 for the same: a choice between bits (`vex._ITE`) goes."""
+
+    CODE = (0xF100001F, 0xD2F00001, 0x9E670021, 0x2F00E402, 0x1E620C20)
+    """cmp x0, 0; mov x1, 1 << 63; fmov d1, x1; movi d2, 0; fcsel d0, d1, d2, eq."""
+
+    def test_stock(self) -> None:
+        code = b"".join(word.to_bytes(4, "little") for word in (*self.CODE, 0xD65F03C0))
+        state = stock_state(code, archinfo.ArchAArch64())
+        assert not state.regs.d0.symbolic
+
+    def test_here(self) -> None:
+        _, registers = run("arm64", list(self.CODE))
+        (argument,) = variables([registers["v0"]])
+        for value, chosen in ((0, 1 << 63), (1, 0)):
+            assert evaluate([registers["v0"]], {argument: value})[registers["v0"]] == chosen

@@ -81,7 +81,7 @@ def test_a_cleared_register_may_be_any_constant() -> None:
     [
         ("is left as it is", 0x03400000),
         ("is what another register holds", 0x00150009 | 12 << 5),  # move a5, t0
-        ("is loaded", 0x28800000 | 3 << 5 | 9),  # ld.w a5, sp, 0
+        ("is loaded from elsewhere", 0x28840000 | 3 << 5 | 9),  # ld.w a5, sp, 256
     ],
 )
 def test_a_cleared_register_may_not_be_anything_else(what: str, word: int) -> None:

@@ -233,6 +233,11 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
         if isinstance(data, claripy.ast.FP):
             self._undefine_beside(where)
 
+    def _perform_vex_expr_ITE(self, cond: Any, ifTrue: Any, ifFalse: Any) -> Any:  # noqa: N803
+        """A choice between bits: angr 10.0.5 takes 0.0 and -0.0 for the same."""
+        chosen = claripy.If(cond != 0, ifTrue.raw_to_bv(), ifFalse.raw_to_bv())
+        return chosen.raw_to_fp() if isinstance(ifTrue, claripy.ast.FP) else chosen
+
     def _undefine_beside(self, offset: int) -> None:
         """What a write to the floating-point register there leaves undefined of the vector register
         of which it is the first half.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import groupby
-from signal import SIGILL
+from signal import SIGALRM, SIGILL
 
 from verify import qemu
 from verify.arch import Architecture
@@ -36,8 +36,8 @@ its form has them all."""
 _VARIATION_SHARE = 16
 _DRAWS = 64
 _BATCH = 2048
-_SECONDS = 1.0
-"""What one instruction may take under QEMU."""
+_SECONDS = 20.0
+"""What one instruction may take under QEMU, on the wall: enough for a machine that stands still."""
 
 
 @dataclass
@@ -307,6 +307,9 @@ class _Campaign:
         if outcome.signal == SIGILL and at_start:
             lacking = qemu.lacking(self._architecture.name)
             entry.reason = lacking or f"{self._version} does not execute it (SIGILL)"
+            return
+        if outcome.signal == SIGALRM:
+            entry.reason = f"{self._version} did not end it within {_SECONDS:.0f} s"
             return
         try:
             expectation = expect(reading, job.state, self._registers)
