@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from verify.mutate.model import Mutant, Operator
 from verify.mutate.siblings import Siblings, siblings_of
-from verify.mutate.siblings.model import Group
 from verify.target import Target
 from verify.validate.encodings import Encoding, encoding_of
 
@@ -28,7 +27,8 @@ def mutants_of(target: Target, instructions: Sequence[int], seed: int = 0) -> tu
         for address, before, after in make():
             if before != after:
                 found.setdefault((address, after), Mutant(operator, address, before, after))
-    return tuple(found.values())
+    order = list(Operator)
+    return tuple(sorted(found.values(), key=lambda mutant: order.index(mutant.operator)))
 
 
 def sample(mutants: Sequence[Mutant], count: int | None, seed: int) -> tuple[Mutant, ...]:
@@ -58,14 +58,15 @@ class _Maker:
             if code is not None:
                 self._code.append((address, code))
         self._used = sorted({number for _, code in self._code for number in self._numbers(code)})
+        # A change that two make is that of the first: a condition may be an operand, too.
         self.operators: dict[Operator, Callable[[], Iterator[Change]]] = {
             Operator.DELETE: self._deleted,
             Operator.SWAP: self._swapped,
+            Operator.BRANCH: lambda: self._related(Operator.BRANCH),
             Operator.REGISTER: self._registers,
             Operator.IMMEDIATE: self._immediates,
-            Operator.BRANCH: lambda: self._related(self._siblings.branches),
-            Operator.WIDTH: lambda: self._related(self._siblings.widths),
-            Operator.SIBLING: lambda: self._related(self._siblings.operations),
+            Operator.WIDTH: lambda: self._related(Operator.WIDTH),
+            Operator.SIBLING: lambda: self._related(Operator.SIBLING),
         }
 
     def _bytes(self, word: int, size: int) -> bytes:
@@ -79,12 +80,7 @@ class _Maker:
 
     def _deleted(self) -> Iterator[Change]:
         for address, code in self._code:
-            yield address, code, self._nops(len(code))
-
-    def _nops(self, size: int) -> bytes:
-        nop = self._siblings.nop
-        length = max(1, -(-nop.bit_length() // 8))
-        return self._bytes(nop, length) * (size // length)
+            yield address, code, self._bytes(self._siblings.nops[len(code)], len(code))
 
     def _swapped(self) -> Iterator[Change]:
         for (address, code), (behind, following) in zip(self._code, self._code[1:], strict=False):
@@ -96,19 +92,34 @@ class _Maker:
             word = self._encoding.word(code)
             for low, width in self._encoding.format(code).registers:
                 mask = (1 << width) - 1
-                others = [n for n in self._used if n <= mask and n != word >> low & mask]
-                if others:
-                    changed = word & ~(mask << low) | self._rng.choice(others) << low
-                    yield address, code, self._bytes(changed, len(code))
+                fits = [
+                    self._bytes(word & ~(mask << low) | n << low, len(code))
+                    for n in self._used
+                    if n <= mask and n != word >> low & mask
+                ]
+                while fits:
+                    after = self._rng.choice(fits)
+                    if self._same_form(code, after):
+                        yield address, code, after
+                        break
+                    fits.remove(after)
 
     def _immediates(self) -> Iterator[Change]:
         for address, code in self._code:
             word = self._encoding.word(code)
             for low, width in self._encoding.format(code).immediates:
                 for bit in range(low, low + width):
-                    yield address, code, self._bytes(word ^ 1 << bit, len(code))
+                    after = self._bytes(word ^ 1 << bit, len(code))
+                    if self._same_form(code, after):
+                        yield address, code, after
 
-    def _related(self, groups: Sequence[Group]) -> Iterator[Change]:
+    def _same_form(self, code: bytes, after: bytes) -> bool:
+        """Whether it is the same operation, of the same length, on other operands: a number may
+        mean another one, as where it says that a byte follows."""
+        return self._encoding.form(after) == self._encoding.form(code)
+
+    def _related(self, operator: Operator) -> Iterator[Change]:
+        groups = self._siblings.groups[operator]
         for address, code in self._code:
             form = self._encoding.form(code)
             operands = self._encoding.word(code) & ~form.mask
@@ -116,3 +127,6 @@ class _Maker:
                 if form.opcode in group:
                     for opcode in group:
                         yield address, code, self._bytes(opcode | operands, len(code))
+            for kind, after in self._siblings.others(code):
+                if kind is operator:
+                    yield address, code, after

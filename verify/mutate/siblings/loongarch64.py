@@ -1,9 +1,12 @@
-"""LoongArch: "LoongArch Reference Manual, Volume 1: Basic Architecture", appendix B."""
+"""LoongArch: "LoongArch Reference Manual, Volume 1: Basic Architecture", appendix B.
+
+The encodings of vector instructions are those of LLVM's assembler (ziglang 0.17.1).
+"""
 
 from verify.mutate.siblings.model import Siblings
 
 SIBLINGS = Siblings(
-    nop=0x03400000,
+    nops={4: 0x03400000},
     branches=(
         # beq, bne, blt, bge, bltu, bgeu; beqz, bnez
         (0x58000000, 0x5C000000, 0x60000000, 0x64000000, 0x68000000, 0x6C000000),
@@ -33,5 +36,15 @@ SIBLINGS = Siblings(
         (0x00120000, 0x00128000),
         # maskeqz, masknez
         (0x00130000, 0x00138000),
+        # vadd.h, vadd.w, vadd.d, vsub.h, vsub.w, vsub.d
+        (0x700A8000, 0x700B0000, 0x700B8000, 0x700C8000, 0x700D0000, 0x700D8000),
+        # vand.v, vor.v, vxor.v, vnor.v
+        (0x71260000, 0x71268000, 0x71270000, 0x71278000),
+        # vrotri.w, vslli.w, vsrli.w, vsrai.w
+        (0x72A08000, 0x732C8000, 0x73308000, 0x73348000),
+        # vshuf4i.b, vshuf4i.h, vshuf4i.w
+        (0x73900000, 0x73940000, 0x73980000),
+        # vandi.b, vori.b, vxori.b, vnori.b
+        (0x73D00000, 0x73D40000, 0x73D80000, 0x73DC0000),
     ),
 )

@@ -3,7 +3,7 @@
 from verify.mutate.siblings.model import Siblings
 
 SIBLINGS = Siblings(
-    nop=0x60000000,
+    nops={4: 0x60000000},
     branches=(
         # bc with BO = 4 (false), 12 (true), 16 (count not zero), 18 (count zero)
         (0x40800000, 0x41800000, 0x42000000, 0x42400000),
