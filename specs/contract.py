@@ -19,8 +19,8 @@ KEY_WORDS = 8
 class Region:
     """Memory that one pointer argument gives the function access to.
 
-    `size` in bytes; None stands for BLOCK_BYTES times the number of blocks. `secret` says that
-    the contents must not leak.
+    `size` in bytes; None where the arguments decide: of dst it is BLOCK_BYTES times the number of
+    blocks. `secret` says that the contents must not leak.
     """
 
     name: str

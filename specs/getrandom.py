@@ -29,6 +29,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from specs.chacha20 import KEY_WORDS
+from specs.contract import BLOCK_BYTES, REFILL_BLOCKS
 from specs.getrandom_world import (
     Barrier,
     Batch,
@@ -64,9 +65,6 @@ EFAULT = 14
 """Linux `include/uapi/asm-generic/errno-base.h`."""
 
 INT_MAX = 2**31 - 1
-
-BLOCK_BYTES = 64
-REFILL_BLOCKS = 2
 
 ATTEMPTS = 2
 """The first, and one more if the generation changed meanwhile."""

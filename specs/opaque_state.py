@@ -10,6 +10,7 @@ import struct
 from dataclasses import dataclass
 from typing import Literal
 
+from specs.contract import REFILL_KEY_OFFSET
 from specs.values import Values
 
 type ByteOrder = Literal["little", "big"]
@@ -17,13 +18,15 @@ type ByteOrder = Literal["little", "big"]
 BATCH_BYTES = 96
 """One and a half ChaCha20 blocks, so that batch and key together are two."""
 KEY_BYTES = 32
-KEY_OFFSET = 96
+KEY_OFFSET = REFILL_KEY_OFFSET
 GENERATION_OFFSET = 128
 POS_OFFSET = 136
 IN_USE_OFFSET = 137
 PADDING_OFFSET = 138
 STATE_BYTES = 144
-"""A multiple of the alignment of generation, 8 bytes, on every architecture."""
+STATE_ALIGNMENT = 8
+"""That of generation, on every architecture; the function does not look at it."""
+PARAMETERS_BYTES = 64
 
 PROT_READ, PROT_WRITE = 1, 2
 """Linux `include/uapi/asm-generic/mman-common.h`."""
