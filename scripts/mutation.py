@@ -22,8 +22,9 @@ makes such changes to the encoding of a function that is proved, and proves each
 What is not proved is executed under QEMU, and is REFUTED only if that shows a property broken. A
 mutant that is PROVED is either equivalent, or a hole in the harness: it is compared with the
 function itself, block by block and from states of which nothing is known (at the entry, that the
-regions of the contract do not overlap), by Bitwuzla, on PowerPC through the other lifter;
-invariants and the specification of ChaCha20 play no part in that. Where a scratch register is left
+regions of the contract do not overlap; where the line says so, constants that the function has put
+into registers before), by Bitwuzla, on PowerPC through the other lifter; invariants and the
+specification of ChaCha20 play no part in that. Where a scratch register is left
 with another value that is no constant, the argument is not a proof: executions under QEMU with 64
 pairs of keys leave the same in it, and the line says so.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.proving import target_of
-from verify.mutate.equivalence import Relation, equivalence
+from verify.mutate.equivalence import Comparison, Relation, equivalence
 from verify.mutate.model import Mutant, Operator, patched
 from verify.target import Target
 
@@ -124,6 +124,36 @@ def test_two_words_of_output_may_not_change_places(program: str) -> None:
     }
     assert equivalence(target, changed(program, swapped)) == ""
     assert equivalence(target, changed(program, {at: two, at + 1: one})) != ""
+
+
+PERMUTE = "e7111000118c"
+"""vperm %v1, %v1, %v1, %v17"""
+
+
+@pytest.mark.parametrize(
+    ("other", "holds"),
+    [
+        ("e7112000118c", True),  # %v1, %v1, %v2, %v17: no byte of the second one is chosen
+        ("e7211000118c", False),  # %v2, %v1, %v1, %v17
+        ("e7121000118c", False),  # %v1, %v2, %v1, %v17
+        ("e7111000018c", False),  # the numbers are in %v16
+    ],
+)
+def test_a_constant_of_the_function_decides(other: str, holds: bool) -> None:
+    target = target_of("s390x/looped.so")
+    at = target.function.address + target.function_bytes.index(bytes.fromhex(PERMUTE))
+    argument = equivalence(target, patched(target, at, bytes.fromhex(other)))
+    assert argument.endswith("from any state with the constant in v16, v17") is holds
+    assert bool(argument) is holds
+
+
+def test_constants_are_those_that_no_way_changes() -> None:
+    """The permutation is loaded in front of both loops; the count of rounds changes in one."""
+    target = target_of("s390x/looped.so")
+    known = Comparison(target, target).constants
+    held = [{variable.name for variable in block} for block in known.values()]
+    assert len(held) == 5 and held[0] == set()
+    assert all({"init_v16", "init_v17"} == block for block in held[1:])
 
 
 def test_relations_join() -> None:

@@ -12,7 +12,7 @@ from verify.arch import Architecture
 from verify.lift.engine import Block, Engine, Successor
 from verify.lift.generic import Touch, touches, unknown_machine
 from verify.lift.machine import Unsupported
-from verify.terms import Term, conjunction, extract
+from verify.terms import Term, conjunction, extract, var, variables
 
 INITIAL = "init_"
 """Prefix of the variables for what the lifter's registers hold at the beginning of the block."""
@@ -26,7 +26,8 @@ def _initial(name: str, width: int) -> Any:
 class Way:
     """One way through the code: when it is taken, where it leads, the registers at its end (by the
     ABI's names), its accesses in order, the offsets of the bytes of storage that it writes, and
-    whether it multiplies or divides."""
+    whether it multiplies or divides. `read` are the variables that something of it depends on: a
+    register that keeps its value does not count."""
 
     guard: Term
     target: Term
@@ -34,6 +35,7 @@ class Way:
     touches: tuple[Touch, ...]
     written: frozenset[int]
     slow: bool
+    read: frozenset[Term]
 
 
 def ways(architecture: Architecture, engine: Engine, blocks: Sequence[Block]) -> tuple[Way, ...]:
@@ -53,20 +55,32 @@ def _way(architecture: Architecture, engine: Engine, successor: Successor) -> Wa
     if successor.kind != "jump":
         raise Unsupported(machine.instruction, successor.kind)
     term = machine.converter.term
-    registers = {}
+    registers, kept = {}, set()
     for register in architecture.registers:
-        whole = term(machine.registers.read(*engine.layout.registers[register.storage]))
-        registers[register.name] = extract(whole, *register.bits) if register.bits else whole
+        offset, size = engine.layout.registers[register.storage]
+        whole = term(machine.registers.read(offset, size))
+        before = var(f"{INITIAL}{register.storage}", 8 * size)
+        value, initial = (
+            extract(one, *register.bits) if register.bits else one for one in (whole, before)
+        )
+        registers[register.name] = value
+        if value is initial:
+            kept.add(register.name)
     written = frozenset(
         offset
         for write in machine.register_writes
         for offset in range(write.offset, write.offset + write.value.width // 8)
     )
+    guard, target = conjunction(term(guard) for guard in machine.guards), term(successor.target)
+    touched = touches(machine)
+    results = [guard, target, *(value for name, value in registers.items() if name not in kept)]
+    accesses = (part for touch in touched for part in (touch.address, touch.value))
     return Way(
-        conjunction(term(guard) for guard in machine.guards),
-        term(successor.target),
+        guard,
+        target,
         registers,
-        touches(machine),
+        touched,
         written,
         bool(machine.slow_operands),
+        variables([*results, *accesses]),
     )

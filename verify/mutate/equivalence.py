@@ -2,10 +2,11 @@
 
 The two functions are compared with each other, not with the specification: block by block, from
 states in which some registers may differ (`Relation`), and another solver decides. Invariants and
-the word order of ChaCha20 play no part. What is shown is that both take the same way, access the
-same addresses, leave the same memory, and agree in every register that the caller may use. Where
-another register differs at the return, the mutant's value is a constant, or executions under QEMU
-show that it is the same for different keys; the argument then says so.
+the word order of ChaCha20 play no part; only where it does not go without, the constants do that
+the function itself has put into registers before. What is shown is that both take the same way,
+access the same addresses, leave the same memory, and agree in every register that the caller may
+use. Where another register differs at the return, the mutant's value is a constant, or executions
+under QEMU show that it is the same for different keys; the argument then says so.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from specs.contract import ARGUMENTS
 from verify.arch import Architecture, Saved
 from verify.lift.machine import Unsupported
 from verify.lift.select import engine_for
+from verify.mutate.constants import Constants, constants
 from verify.mutate.effect import INITIAL, Way, ways
 from verify.mutate.pair import Pair, unsatisfiable
 from verify.prove.cfg import ControlFlow, control_flow
@@ -76,10 +78,14 @@ class _Different(Exception):
 
 def equivalence(base: Target, mutant: Target) -> str:
     """The argument in one line, empty where none was found."""
-    comparison = None
     try:
-        comparison = _Comparison(base, mutant)
-        argument = comparison.argument()
+        comparison = Comparison(base, mutant)
+        try:
+            argument = comparison.argument({})
+        except _Different:
+            if not any(comparison.constants.values()):
+                return ""
+            argument = comparison.argument(comparison.constants)
         left = comparison.left
         if not left:
             return argument
@@ -104,11 +110,12 @@ def _independent_of_the_key(mutant: Target, registers: Collection[str]) -> bool:
     )
 
 
-class _Comparison:
+class Comparison:
     """Two functions of the same shape."""
 
     def __init__(self, base: Target, mutant: Target) -> None:
         # Another lifter than that of the proof, where there is one.
+        self._base = base
         self._architecture: Architecture = base.architecture.read_by_other() or base.architecture
         self._entry = base.function.address
         self._engines = tuple(engine_for(self._architecture, t.code) for t in (base, mutant))
@@ -133,8 +140,21 @@ class _Comparison:
         self.left: set[str] = set()
         """Registers that may differ at a return, and of which more is to be shown."""
 
-    def argument(self) -> str:
-        """See `equivalence`; raises _Different."""
+    @cached_property
+    def constants(self) -> Mapping[int, Constants]:
+        """The constants in the function's registers at the beginning of each block."""
+        return constants(
+            self._base, self._architecture, lambda block: self._at(0, block), self._successors
+        )
+
+    @cached_property
+    def _successors(self) -> dict[int, tuple[int, ...]]:
+        successors = self._flows[0].successors
+        return {address: successors[blocks[-1]] for address, blocks in self._pieces.items()}
+
+    def argument(self, known: Mapping[int, Constants]) -> str:
+        """See `equivalence`; `known` are constants, by block. Raises _Different."""
+        self.left = set()
         behind: dict[int, dict[str, Relation]] = {self._entry: {}}
         pending = [self._entry]
         visits = 0
@@ -148,18 +168,32 @@ class _Comparison:
             if address in self._same_bytes and not related:
                 after: dict[str, Relation] = {}
             else:
-                after = self._behind(address, related)
+                after = self._behind(address, related, known.get(address, {}))
             differing |= dict.fromkeys(after)
-            for following in self._flows[0].successors[self._pieces[address][-1]]:
-                known = behind.get(following)
-                joined = after if known is None else _join(known, after)
-                if joined != known:
+            for following in self._successors[address]:
+                before = behind.get(following)
+                joined = after if before is None else _join(before, after)
+                if joined != before:
                     behind[following] = joined
                     pending.append(following)
-        changed = [address for address in self._pieces if address not in self._same_bytes]
-        where = ", ".join(f"{address:#x}" for address in sorted(changed))
+        changed = sorted(address for address in self._pieces if address not in self._same_bytes)
+        where = ", ".join(f"{address:#x}" for address in changed)
+        used = sorted({name for address in changed for name in self._used(address, known)})
+        state = f"any state with the constant in {', '.join(used)}" if used else "any state"
         rest = f"; {', '.join(differing)} may differ behind it, unused" if differing else ""
-        return f"the block at {where} does the same from any state{rest}"
+        return f"the block at {where} does the same from {state}{rest}"
+
+    def _used(self, address: int, known: Mapping[int, Constants]) -> set[str]:
+        """The registers with constants that a block of the function reads."""
+        read = {variable for way in self._at(0, address) for variable in way.read}
+        return {
+            register.name
+            for register in self._architecture.registers
+            if any(
+                variable.name == f"{INITIAL}{register.storage}" and register.bits is None
+                for variable in known.get(address, {}).keys() & read
+            )
+        }
 
     def _at(self, side: int, address: int) -> tuple[Way, ...]:
         key = (side, address)
@@ -168,7 +202,7 @@ class _Comparison:
             self._ways[key] = ways(self._architecture, self._engines[side], blocks)
         return self._ways[key]
 
-    def _behind(self, address: int, related: Related) -> dict[str, Relation]:
+    def _behind(self, address: int, related: Related, known: Constants) -> dict[str, Relation]:
         """The registers that may differ behind a block; raises _Different."""
         one, two = self._at(0, address), self._at(1, address)
         if len(one) != len(two):
@@ -177,7 +211,8 @@ class _Comparison:
         found: dict[str, Relation] = {}
         for ours, theirs in zip(one, two, strict=True):
             apart = self._apart if address == self._entry else frozenset()
-            pair = Pair(ours, theirs, replacement, assumptions, self._architecture, apart)
+            mappings = known, {**known, **replacement}
+            pair = Pair(ours, theirs, mappings, assumptions, self._architecture, apart)
             self._require(pair, address)
             leaves = ours.target.value is None
             found = _join(found, self._registers(pair, related, address, leaves=leaves))

@@ -15,9 +15,7 @@ from verify.terms import Term, conjunction, definitions, equal, substitute, var,
 
 def _undefined(way: Way) -> dict[Term, Term]:
     """Variables of its own for what the manual leaves undefined: it may differ each time."""
-    found = variables([way.guard, way.target, *way.registers.values()])
-    found |= variables([term for touch in way.touches for term in (touch.address, touch.value)])
-    return {v: var(f"{v.name}'", v.width) for v in found if v.name.startswith(UNDEFINED)}
+    return {v: var(f"{v.name}'", v.width) for v in way.read if v.name.startswith(UNDEFINED)}
 
 
 class _Read:
@@ -38,13 +36,13 @@ class _Read:
 
 class Pair:
     """One way through a block in both functions, the mutant's in variables of its own where it
-    may differ."""
+    may differ. `mappings` say what is to be read for their initial variables."""
 
     def __init__(
         self,
         ours: Way,
         theirs: Way,
-        replacement: Mapping[Term, Term],
+        mappings: tuple[Mapping[Term, Term], Mapping[Term, Term]],
         assumptions: list[Term],
         architecture: Architecture,
         apart: frozenset[Term],
@@ -53,8 +51,8 @@ class Pair:
         self._assumptions = assumptions
         self._architecture = architecture
         self._memory = Memory(architecture.byte_order, architecture.bits, apart)
-        own: dict[Term, Term] = {}
-        sides = ((ours, own), (theirs, {**replacement, **_undefined(theirs)}))
+        first, second = mappings
+        sides = ((ours, {**first}), (theirs, {**second, **_undefined(theirs)}))
         self._ends = [self._memory.follow(way.touches, mapping) for way, mapping in sides]
         one, two = (_Read(way, mapping) for way, mapping in sides)
         self._one, self._two = one, two
