@@ -1,7 +1,8 @@
 """Whether what an instruction does depends on the key, seen in registers of real executions.
 
 The registers come from executing the real bytes up to the instruction; what they mean for it (is
-the branch taken, which address is accessed) is read from the instruction's own semantics.
+the branch taken, which address is accessed, what is multiplied or divided) is read from the
+instruction's own semantics. How long it then takes is the machine's, and not seen.
 """
 
 from __future__ import annotations
@@ -26,30 +27,36 @@ from verify.witness.registers import observed
 @dataclass(frozen=True)
 class Decisive:
     """What of an instruction may depend on the key: the addresses of the instructions that can
-    follow a branch, or the registers that an address is computed from."""
+    follow a branch, or the registers that an address is computed from or that are multiplied or
+    divided."""
 
     following: tuple[int, ...] = ()
     registers: tuple[str, ...] = ()
 
 
 def confirm_dependence(target: Target, calls: Sequence[Inputs], instruction: int) -> Breach | None:
-    """The breach of `timing` that a branch or access is whose condition or address differs
-    between calls that differ in the key only. None when it is the same in all of them."""
+    """The breach of `timing` that a branch, an access, or a multiplication or division is whose
+    condition, address or operand differs between calls that differ in the key only. None when it
+    is the same in all of them."""
     engine = engine_for(target.architecture, target.code)
     decisive = _decisive(target, engine, instruction)
     seen: dict[tuple[int, ...], Inputs] = {}
     for stopped in first_visits(target, calls, instruction):
-        values = evaluate(decisive, _registers(engine, stopped, decisive), 0)
-        seen.setdefault(tuple(values[term] for term in decisive), stopped.inputs)
+        terms = [term for _, term in decisive]
+        values = evaluate(terms, _registers(engine, stopped, terms), 0)
+        seen.setdefault(tuple(values[term] for term in terms), stopped.inputs)
         if len(seen) > 1:
             (one, first), (two, second) = list(seen.items())[:2]
-            what = "branch" if decisive[0].width == 0 else "address"
+            compared = zip(decisive, one, two, strict=True)
+            what = next(what for (what, _), a, b in compared if a != b)
+            mine = [number for number, (kind, _) in enumerate(decisive) if kind == what]
+            shown, other = (", ".join(f"{values[at]:#x}" for at in mine) for values in (one, two))
             return Breach(
                 "timing",
                 f"{what} at {instruction:#x}",
                 f"the {what} at {instruction:#x} depends on the key",
                 "the same for every key",
-                f"{_text(one)}, with another key {_text(two)}",
+                f"{shown}, with another key {other}",
                 first,
                 instruction,
                 other=second,
@@ -60,10 +67,10 @@ def confirm_dependence(target: Target, calls: Sequence[Inputs], instruction: int
 def decisive_of(target: Target, instruction: int) -> Decisive:
     """What decides what a branch or an access does."""
     engine = engine_for(target.architecture, target.code)
-    terms = _decisive(target, engine, instruction)
-    if terms and terms[0].width == 0:
+    decisive = _decisive(target, engine, instruction)
+    if any(what == _BRANCH for what, _ in decisive):
         return Decisive(following=engine.targets(engine.lift(instruction, 1)))
-    names = {variable.name for variable in variables(terms)}
+    names = {variable.name for variable in variables(term for _, term in decisive)}
     return Decisive(
         registers=tuple(
             register.name
@@ -73,13 +80,12 @@ def decisive_of(target: Target, instruction: int) -> Decisive:
     )
 
 
-def _text(values: tuple[int, ...]) -> str:
-    return ", ".join(f"{value:#x}" for value in values)
+_BRANCH, _ADDRESS, _OPERAND = "branch", "address", "operand"
 
 
-def _decisive(target: Target, engine: Engine, instruction: int) -> list[Term]:
-    """The branch condition of one instruction, or the addresses that it accesses, in terms of its
-    input registers."""
+def _decisive(target: Target, engine: Engine, instruction: int) -> list[tuple[str, Term]]:
+    """The branch condition of one instruction, or the addresses that it accesses and what it
+    multiplies or divides, in terms of its input registers."""
     layout, converter = engine.layout, Converter()
     little = target.architecture.byte_order == "little"
     machine = Machine(
@@ -91,8 +97,10 @@ def _decisive(target: Target, engine: Engine, instruction: int) -> list[Term]:
         layout.constants,
     )
     after = engine.run(engine.lift(instruction, 1), machine)[0].machine
-    guards = [after.converter.term(guard) for guard in after.guards]
-    return guards or [access.address for access in after.accesses]
+    if after.guards:
+        return [(_BRANCH, after.converter.term(guard)) for guard in after.guards]
+    addresses = [(_ADDRESS, access.address) for access in after.accesses]
+    return addresses + [(_OPERAND, operand.value) for operand in after.slow_operands]
 
 
 def _registers(engine: Engine, stopped: Execution, terms: Sequence[Term]) -> dict[Term, int]:

@@ -75,7 +75,8 @@ class Look(Enum):
     REGISTER = "register"
     """In a register at return, which differs between two calls."""
     DEPENDENCE = "dependence"
-    """In the condition or the address of an instruction, which differs between two calls."""
+    """In the condition, the address or the operand of a multiplication or division, which differs
+    between two calls."""
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,26 @@ def test_a_proved_mutant_has_an_argument() -> None:
     assert proved.equivalent and not proved.hole
 
 
+@pytest.mark.parametrize(
+    ("word", "verdict", "refuted_by", "reason"),
+    [
+        # mulli r12, r0, 0 and mulli r12, r6, 0: a word of the state, and the blocks that are left
+        (0x1D800000, Verdict.REFUTED, "timing", "the operand at 0x65c depends on the key"),
+        (0x1D860000, Verdict.PROVED, "", ""),
+    ],
+)
+def test_a_product_with_a_secret_takes_another_time(
+    word: int, verdict: Verdict, refuted_by: str, reason: str
+) -> None:
+    """In both the result is zero, as that of the instruction that is replaced."""
+    target = target_of("powerpc64le/looped.so")
+    address, clear = 0x65C, (0x39800000).to_bytes(4, "little")
+    mutant = Mutant(Operator.SIBLING, address, clear, word.to_bytes(4, "little"))
+    judgement = judge(target, mutant, Options())
+    found = (judgement.verdict, judgement.refuted_by, judgement.reason)
+    assert found == (verdict, refuted_by, reason)
+
+
 def test_a_worker_that_dies_costs_one_mutant() -> None:
     mutants = chosen(Operator.DELETE, 12)
     judged: list[Judgement] = []

@@ -25,7 +25,8 @@ def _decisive(segment: Segment) -> Iterator[tuple[str, int, Term, tuple[Probe, .
         probe = KeyProbe(access.instruction)
         yield f"address of the {access.kind}", access.instruction, access.address, (probe,)
     for operand in segment.machine.slow_operands:
-        yield "operand", operand.instruction, operand.value, ()
+        probe = KeyProbe(operand.instruction)
+        yield "operand", operand.instruction, operand.value, (probe,)
 
 
 def state(segments: Segments) -> Stated:

@@ -41,7 +41,8 @@ class RegisterProbe:
 
 @dataclass(frozen=True)
 class KeyProbe:
-    """Look whether the path behind, or the address at, an instruction depends on the key."""
+    """Look whether the path behind an instruction, the address at it, or what it multiplies or
+    divides depends on the key."""
 
     instruction: int
 
