@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 BUILD = "build.toml"
 FAULTS = "faults.toml"
+GETRANDOM = "getrandom"
+"""The directory of the complete getrandom's sources, and the program that has the faults."""
+GETRANDOM_FAULTS = "getrandom_faults.toml"
 _WITHOUT = "without"
 _DEFAULT_BASE = "looped"
 
@@ -58,7 +61,8 @@ class Fault:
 
     `at_return` tells whether the state in which the function returns, or that it does not, can
     show it. `sources` is the architecture under whose name the program's source is kept, by default
-    its own.
+    its own. `file` is the faulty source of a complete getrandom, in binaries/getrandom; empty for a
+    fault in a program.
     """
 
     name: str
@@ -69,6 +73,7 @@ class Fault:
     edits: tuple[Edit | Redefine, ...]
     at_return: bool = True
     sources: str = ""
+    file: str = ""
 
     @property
     def program(self) -> str:
@@ -77,13 +82,20 @@ class Fault:
 
     @property
     def source(self) -> str:
-        """The program's source, relative to the top of the repository."""
+        """The faulty source, relative to the top of the repository."""
+        if self.file:
+            return f"binaries/{GETRANDOM}/{self.file}"
         return f"binaries/{self.sources or self.architecture}/{self.base}.S"
 
     @property
     def path(self) -> str:
         """The built file, relative to the top of the repository."""
-        return f"binaries/faults/{self.architecture}/{self.name}.so"
+        directory = f"binaries/faults/{self.architecture}"
+        return (
+            f"{directory}/{GETRANDOM}/{self.name}.so"
+            if self.file
+            else f"{directory}/{self.name}.so"
+        )
 
 
 def load(binaries: Path) -> tuple[Fault, ...]:
@@ -109,6 +121,27 @@ def load(binaries: Path) -> tuple[Fault, ...]:
         sources = build.get("sources", architecture)
         found += _faults_of(architecture, sources, described, own, made.get(sources, {}))
     return tuple(found)
+
+
+def load_getrandom(binaries: Path) -> tuple[Fault, ...]:
+    """Read the faults in the complete getrandom, for each architecture that makes them.
+
+    Those are the `architectures` of the file, where a fault does not name its own.
+    """
+    content = tomllib.loads((binaries / GETRANDOM_FAULTS).read_text())
+    return tuple(
+        Fault(
+            name=entry["name"],
+            architecture=architecture,
+            base=GETRANDOM,
+            refuted_by=tuple(entry["refuted_by"]),
+            description=entry["description"],
+            edits=tuple(Edit(**edit) for edit in entry["edits"]),
+            file=entry.get("file", "getrandom.c"),
+        )
+        for entry in content["fault"]
+        for architecture in entry.get("architectures", content["architectures"])
+    )
 
 
 def _faults_of(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from binaries.patches import BUILD, Fault, load
+from binaries.patches import BUILD, GETRANDOM, Fault, load, load_getrandom
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 LINKER_SCRIPT = "binaries/vdso.lds"
@@ -26,6 +26,31 @@ SHARED_FLAGS = (
     "-Wl,-z,max-page-size=4096",
 )
 STRIP_FLAGS = ("-s",)
+
+COMPLETED = "looped"
+"""The program that the complete getrandom calls."""
+
+C_FLAGS = (
+    "-ffreestanding",
+    "-fno-builtin",
+    "-fPIC",
+    "-fno-jump-tables",
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+    "-fno-unroll-loops",
+    "-fno-sanitize=all",
+    "-fno-stack-protector",
+    "-fno-unwind-tables",
+    "-fno-asynchronous-unwind-tables",
+    "-fomit-frame-pointer",
+    "-O2",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-Wl,--no-gc-sections",
+)
+"""Of the shared objects that are compiled from C: nothing that would need a library or data, and
+what is not referred to is linked too, as from assembly."""
 
 RUNNER_LINKER_SCRIPT = "binaries/runner/runner.lds"
 RUNNER_FLAGS = (
@@ -53,6 +78,32 @@ RUNNER_FLAGS = (
 
 
 @dataclass(frozen=True)
+class Layout:
+    """Sizes in bytes: of a page, and from the kernel's data page up to the start of the image."""
+
+    page_size: int
+    data_page: int
+
+
+@dataclass(frozen=True)
+class Getrandom:
+    """How the complete getrandom of an architecture is built, from C and its `looped` program.
+
+    `programs` maps the name of each program to where it expects what. `header` is the header that
+    makes system calls, in binaries/getrandom, and `entry` the assembly there that is exported
+    (empty where the C function is); `entry_header` is what that includes, relative to the top of
+    the repository. `flags` are added for the compiler, which keep it from registers that only
+    assembly uses.
+    """
+
+    programs: Mapping[str, Layout]
+    header: str
+    entry: str
+    entry_header: str
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Build:
     """How the binaries of one architecture are built: binaries/<architecture>/build.toml.
 
@@ -61,6 +112,7 @@ class Build:
     program to the description of its style. `sources` and `runner_sources` are the architectures
     under whose names the sources of the programs, with their `headers`, and of the runner are kept.
     `e_flags` is written into the header of every shared object; None leaves it as it is linked.
+    `getrandom` is the complete function around ChaCha20.
     """
 
     architecture: str
@@ -72,11 +124,22 @@ class Build:
     runner_sources: str = ""
     e_flags: int | None = None
     headers: tuple[str, ...] = ()
+    getrandom: Getrandom | None = None
 
     @property
     def directory(self) -> str:
         """Where the sources of the programs are, relative to the top of the repository."""
         return f"binaries/{self.sources or self.architecture}"
+
+
+def _getrandom(entry: Mapping[str, Any], sources: str) -> Getrandom:
+    return Getrandom(
+        {name: Layout(**layout) for name, layout in entry["programs"].items()},
+        entry.get("header", f"{sources}.h"),
+        entry.get("entry", ""),
+        entry.get("entry_header", ""),
+        tuple(entry["flags"]),
+    )
 
 
 def load_builds(binaries: Path) -> dict[str, Build]:
@@ -96,6 +159,7 @@ def load_builds(binaries: Path) -> dict[str, Build]:
             entry.get("runner_sources", ""),
             entry.get("e_flags"),
             tuple(f"binaries/{sources}/{header.name}" for header in sorted(headers)),
+            _getrandom(entry[GETRANDOM], sources) if GETRANDOM in entry else None,
         )
     return found
 
@@ -150,6 +214,36 @@ def shared_object(
     )
 
 
+def complete(
+    build: Build, getrandom: Getrandom, name: str, path: str, fault: Fault | None = None
+) -> Product:
+    """The vDSO-like shared object at `path` with the complete getrandom of that name."""
+    directory = f"binaries/{GETRANDOM}"
+    layout = getrandom.programs[name]
+    entry = (f"{directory}/{getrandom.entry}",) if getrandom.entry else ()
+    sources = (f"{directory}/getrandom.c", *entry, f"{build.directory}/{COMPLETED}.S")
+    headers = (f"{directory}/{getrandom.header}", getrandom.entry_header, *build.headers)
+    defined = (
+        f'-DHEADER="{getrandom.header}"',
+        f"-DPAGE_SIZE={layout.page_size:#x}",
+        f"-DRNG_DATA={layout.data_page:#x}",
+    )
+    return Product(
+        path=path,
+        build=build,
+        sources=sources,
+        inputs=(*sources, *dict.fromkeys(filter(None, headers)), LINKER_SCRIPT),
+        flags=(*SHARED_FLAGS, *C_FLAGS, *getrandom.flags, *build.flags, *defined),
+        description=(
+            f"the complete getrandom with the {COMPLETED} program, for pages of"
+            f" {layout.page_size:#x} bytes and the data page {layout.data_page:#x} bytes in front"
+        ),
+        unstripped=path,
+        fault=fault,
+        e_flags=build.e_flags,
+    )
+
+
 def runner(build: Build) -> Product:
     """The program that runs code under QEMU; the package verify.qemu carries it."""
     name = build.runner_sources or build.architecture
@@ -168,7 +262,7 @@ def runner(build: Build) -> Product:
 def products(root: Path) -> tuple[Product, ...]:
     """Every file to build, by architecture; `root` is the top of the repository."""
     binaries = root / "binaries"
-    faults = load(binaries)
+    faults, faults_around = load(binaries), load_getrandom(binaries)
     found = []
     for architecture, build in load_builds(binaries).items():
         for name in build.programs:
@@ -180,6 +274,22 @@ def products(root: Path) -> tuple[Product, ...]:
             for fault in faults
             if fault.architecture == architecture
         ]
+        if build.getrandom is not None:
+            found += _complete(build, build.getrandom, faults_around)
         if build.runner is not None:
             found.append(runner(build))
     return tuple(found)
+
+
+def _complete(build: Build, getrandom: Getrandom, faults: Iterable[Fault]) -> list[Product]:
+    return [
+        *(
+            complete(build, getrandom, name, f"binaries/{build.architecture}/{name}.so")
+            for name in getrandom.programs
+        ),
+        *(
+            complete(build, getrandom, fault.base, fault.path, fault)
+            for fault in faults
+            if fault.architecture == build.architecture
+        ),
+    ]

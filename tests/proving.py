@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from binaries.patches import load
+from binaries.products import load_builds
 from verify.batch import targets_in
 from verify.lift.angr_import import import_angr
 from verify.options import Options
@@ -19,14 +20,23 @@ if TYPE_CHECKING:
     from verify.prove.segments import Segments
 
 BINARIES = Path(__file__).resolve().parents[1] / "binaries"
+COMPLETE = frozenset(
+    f"{build.architecture}/{name}.so"
+    for build in load_builds(BINARIES).values()
+    if build.getrandom is not None
+    for name in build.getrandom.programs
+)
+"""The complete getrandoms, which have the ChaCha20 of the looped programs."""
 PROGRAMS = tuple(
-    sorted(
+    name
+    for name in sorted(
         path.relative_to(BINARIES).as_posix()
         for path in BINARIES.glob("*/*.so")
         if not path.name.endswith(".stripped.so")
     )
+    if name not in COMPLETE
 )
-"""The good programs, with their symbols."""
+"""The good programs, each once and with its symbols."""
 
 
 def _thorough() -> frozenset[str]:

@@ -12,6 +12,7 @@ from verify.arch.powerpc64elfv2 import POWERPC64ELFV2
 from verify.arch.powerpc64le import POWERPC64LE
 from verify.arch.riscv64 import RISCV64
 from verify.arch.s390x import S390X
+from verify.arch.system_calls import SystemCalls
 from verify.arch.x86_64 import X86_64
 
 ARCHITECTURES: tuple[Architecture, ...] = (
@@ -58,6 +59,7 @@ __all__ = [
     "Reading",
     "Register",
     "Saved",
+    "SystemCalls",
     "by_name",
     "find_architecture",
 ]

@@ -18,6 +18,7 @@ capability means that a function of the kernel makes the replacement.
 
 from verify.arch.model import Architecture, Lifter, Register, Saved, word_length
 from verify.arch.patching import Condition, Layout, Patching, Table, Values, words_matching
+from verify.arch.system_calls import GENERIC_GETRANDOM, SystemCalls
 
 _FLAG_BITS = {"n": 31, "z": 30, "c": 29, "v": 28}
 _PRESERVED_VECTORS = range(8, 16)
@@ -103,4 +104,11 @@ ARM64 = Architecture(
     qemu="aarch64",
     abi="AAPCS64",
     patching=_PATCHING,
+    system_calls=SystemCalls(
+        instruction=0xD4000001.to_bytes(4, "little"),
+        number="x8",
+        arguments=tuple(f"x{n}" for n in range(6)),
+        result="x0",
+        getrandom=GENERIC_GETRANDOM,
+    ),
 )

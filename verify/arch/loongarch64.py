@@ -13,6 +13,7 @@ Alternatives: `struct alt_instr` of the kernel's arch/loongarch/include/asm/alte
 
 from verify.arch.model import Architecture, Lifter, Register, Saved, word_length
 from verify.arch.patching import Condition, Layout, Patching, Table, words_matching
+from verify.arch.system_calls import GENERIC_GETRANDOM, SystemCalls
 
 _INTEGER = (
     Register("zero", "zero", Saved.CONSTANT),
@@ -83,4 +84,12 @@ LOONGARCH64 = Architecture(
     qemu="loongarch64",
     abi="lp64d",
     patching=_PATCHING,
+    system_calls=SystemCalls(
+        instruction=0x002B0000.to_bytes(4, "little"),
+        number="a7",
+        arguments=tuple(f"a{n}" for n in range(6)),
+        result="a0",
+        getrandom=GENERIC_GETRANDOM,
+        destroyed=tuple(f"t{n}" for n in range(9)),
+    ),
 )

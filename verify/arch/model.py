@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Literal
 
 from verify.arch.patching import Patching
+from verify.arch.system_calls import SystemCalls
 
 
 class Saved(Enum):
@@ -100,7 +101,7 @@ class Architecture:
     `has_flags` tells from `e_flags` whether a file of this machine has this ABI. `other_reading` is
     that of a second, independent lifter, None where there is none. `toc` is the register that holds
     the base of the table of contents at entry, where a function has one; `scratch` is as in
-    Reading.
+    Reading. `system_calls` says how Linux is called.
     """
 
     name: str
@@ -124,6 +125,7 @@ class Architecture:
     debian: str
     qemu: str
     abi: str
+    system_calls: SystemCalls
     patching: Patching | None = None
     instruction_set: str = ""
     code_order: Literal["little", "big"] | None = None

@@ -8,6 +8,7 @@ is protected. r2 is the thread pointer, r13 the small data area.
 from verify.arch.model import Architecture, word_length
 from verify.arch.powerpc_fixups import feature_fixups
 from verify.arch.powerpc_registers import pcode, vex
+from verify.arch.system_calls import powerpc
 
 _VEX = vex("ArchPPC32")
 
@@ -36,4 +37,5 @@ POWERPC = Architecture(
     patching=feature_fixups(32, "big"),
     instruction_set="powerpc",
     other_reading=pcode("PowerPC:BE:32:default"),
+    system_calls=powerpc(0x44000002.to_bytes(4, "big")),
 )

@@ -15,6 +15,7 @@ from typing import Literal
 from verify.arch.model import Architecture, word_length
 from verify.arch.powerpc_fixups import feature_fixups
 from verify.arch.powerpc_registers import pcode, vex
+from verify.arch.system_calls import powerpc
 
 _VERSION = 3
 _SAVED_BY_CALLEE = ((8, 4), (16, 8))
@@ -56,4 +57,5 @@ def powerpc_64bit(
         has_flags=lambda flags: flags & _VERSION in versions,
         toc="r2",
         other_reading=pcode(f"PowerPC:{order}:64:default"),
+        system_calls=powerpc(0x44000002.to_bytes(4, byte_order)),
     )

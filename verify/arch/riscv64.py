@@ -13,6 +13,7 @@ an erratum of that vendor.
 
 from verify.arch.model import Architecture, Lifter, Register, Saved
 from verify.arch.patching import Condition, Layout, Patching, Table, Values
+from verify.arch.system_calls import GENERIC_GETRANDOM, SystemCalls
 
 _INTEGER = (
     Register("zero", "zero", Saved.CONSTANT),
@@ -100,4 +101,11 @@ RISCV64 = Architecture(
     qemu="riscv64",
     abi="lp64d",
     patching=_PATCHING,
+    system_calls=SystemCalls(
+        instruction=0x00000073.to_bytes(4, "little"),
+        number="a7",
+        arguments=tuple(f"a{n}" for n in range(6)),
+        result="a0",
+        getrandom=GENERIC_GETRANDOM,
+    ),
 )

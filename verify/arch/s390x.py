@@ -19,6 +19,7 @@ replacement has the length of the code and is copied as it is.
 
 from verify.arch.model import Architecture, Lifter, Register, Saved
 from verify.arch.patching import Condition, Layout, Patching, Table, Values
+from verify.arch.system_calls import SystemCalls
 
 _PRESERVED_FLOATS = range(8, 16)
 
@@ -96,4 +97,11 @@ S390X = Architecture(
     qemu="s390x",
     abi="s390x ELF ABI",
     patching=_PATCHING,
+    system_calls=SystemCalls(
+        instruction=bytes.fromhex("0a00"),
+        number="r1",
+        arguments=tuple(f"r{n}" for n in range(2, 8)),
+        result="r2",
+        getrandom=349,
+    ),
 )

@@ -18,6 +18,7 @@ recommends (Intel 64 and IA-32 Architectures Software Developer's Manual, Volume
 
 from verify.arch.model import ON_STACK, Architecture, Lifter, Register, Saved
 from verify.arch.patching import Condition, Layout, Patching, Table, Values
+from verify.arch.system_calls import SystemCalls
 
 _PRESERVED = ("rbx", "rsp", "rbp", "r12", "r13", "r14", "r15")
 _INTEGER = tuple(
@@ -154,4 +155,12 @@ X86_64 = Architecture(
     qemu="x86_64",
     abi="System V",
     patching=_PATCHING,
+    system_calls=SystemCalls(
+        instruction=bytes.fromhex("0f05"),
+        number="rax",
+        arguments=("rdi", "rsi", "rdx", "r10", "r8", "r9"),
+        result="rax",
+        getrandom=318,
+        destroyed=("rcx", "r11"),
+    ),
 )

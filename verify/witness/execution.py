@@ -35,7 +35,7 @@ _LOAD_ADDRESSES = {64: 0x0100_0000_0000, 32: 0x0800_0000}
 
 # Bits that could make floating-point instructions or accesses raise signals, and the direction
 # flag, which is clear at entry.
-_STAYS_ZERO = frozenset({"fcsr", "fpc.masks", "fpcr", "df", "ac"})
+STAYS_ZERO = frozenset({"fcsr", "fpc.masks", "fpcr", "df", "ac"})
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def other_registers(target: Target, inputs: Inputs) -> Inputs:
     """The same inputs with other values in all registers that may hold anything at entry."""
     architecture = target.architecture
     values = generator(f"other registers {inputs.seed}")
-    given = {*architecture.arguments[: len(ARGUMENTS)], architecture.return_address, *_STAYS_ZERO}
+    given = {*architecture.arguments[: len(ARGUMENTS)], architecture.return_address, *STAYS_ZERO}
     others = {
         register.name: values.getrandbits(128)
         for register in abi.undefined(architecture)
@@ -172,7 +172,7 @@ def _initial_registers(target: Target, inputs: Inputs, placement: Placement) -> 
     registers = dict.fromkeys(qemu.machine_of(architecture.name).places, 0)
     del registers[PROGRAM_COUNTER]
     for register in abi.observed(architecture, Saved.CALLER, Saved.CALLEE, Saved.RESERVED):
-        if register.name not in _STAYS_ZERO:
+        if register.name not in STAYS_ZERO:
             abi.write(architecture, registers, register.name, values.getrandbits(128))
     arguments = {**placement.addresses, "nblocks": inputs.nblocks}
     given = {

@@ -1,0 +1,104 @@
+"""What is executed, a history of calls, and what each of them did. Every integer is unsigned,
+except for results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from specs.getrandom_world import Call, Port, SystemCall
+
+if TYPE_CHECKING:
+    from verify.arch import Architecture
+
+
+@dataclass(frozen=True)
+class Program:
+    """A getrandom. Addresses are those of the image.
+
+    `segments` are its loaded bytes as (address, bytes). `system_calls` are the addresses of the
+    instructions that make one. The kernel's data page lies `data_page` bytes in front of address 0.
+    `toc` is what its caller puts into the register for it, None where there is no such thing.
+    """
+
+    architecture: Architecture
+    segments: tuple[tuple[int, bytes], ...]
+    entry: int
+    system_calls: frozenset[int]
+    page_bytes: int
+    data_page: int
+    toc: int | None = None
+
+    @property
+    def port(self) -> Port:
+        """What the specification has to know of it."""
+        architecture = self.architecture
+        return Port(architecture.bits, architecture.byte_order, self.page_bytes)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the kernel does in a system call, and what happens meanwhile.
+
+    `result` is the number of bytes that it gives, or a negative errno; `written` goes to the start
+    of its buffer; neither is more than the system call asks for. When it returns, the state is
+    `state` (144 bytes) if something else has changed it, and the data page has `generation` if the
+    kernel has reseeded.
+    """
+
+    result: int
+    written: bytes = b""
+    state: bytes | None = None
+    generation: int | None = None
+
+    def cut(self, size: int) -> Answer:
+        """The answer to a system call that asks for `size` bytes."""
+        return replace(self, result=min(self.result, size), written=self.written[:size])
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call and what it meets.
+
+    `generation` and `is_ready` are in the data page when it begins, `buffer` (as many bytes as may
+    be written) is at the call's buffer. The 144 bytes at its opaque_state are `state`, or where
+    that is None, what the call in front of it left, wherever that had them. `answers` are given to
+    its system calls in order.
+    """
+
+    call: Call[int]
+    generation: int
+    is_ready: int = 1
+    buffer: bytes = b""
+    state: bytes | None = None
+    answers: tuple[Answer, ...] = ()
+
+
+type History = tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A system call that was made: its number, the three arguments (flags cut to 32 bits), and the
+    state at that moment."""
+
+    number: int
+    call: SystemCall[int]
+    state: bytes
+
+
+@dataclass(frozen=True)
+class Done:
+    """What one call did.
+
+    `result` is the number of bytes or a negative errno, however the function returns errors; None
+    if it did not return. `buffer` and `state` are the bytes afterwards, `made` the system calls in
+    order. `breaches` say what else it did that a caller may not expect: memory written that is not
+    its own, registers not restored, another end than a return; one line each.
+    """
+
+    result: int | None
+    buffer: bytes
+    state: bytes
+    made: tuple[Made, ...]
+    breaches: tuple[str, ...] = ()

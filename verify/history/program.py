@@ -1,0 +1,54 @@
+"""From an image to the getrandom that is executed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verify.arch import find_architecture
+from verify.errors import InputError
+from verify.history.model import Program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verify.arch import Architecture
+    from verify.image import Elf, Image
+
+
+def program_in(image: Image, page_bytes: int, data_page: int) -> Program:
+    """The exported getrandom of an image, for pages of that size, whose data page lies
+    `data_page` bytes in front of address 0.
+
+    Raises InputError where the image has none, or is of an architecture that is not known.
+    """
+    elf = image.elf
+    order = "little" if elf.little_endian else "big"
+    architecture = find_architecture(elf.machine, elf.bits, order, elf.flags)
+    if architecture is None:
+        raise InputError(image.name, f"no architecture is known for {elf.machine}")
+    function = elf.getrandom
+    if function is None:
+        raise InputError(image.name, "it exports no getrandom")
+    return Program(
+        architecture=architecture,
+        segments=tuple((segment.address, segment.data) for segment in elf.segments),
+        entry=function.address,
+        system_calls=frozenset(_system_calls(architecture, elf)),
+        page_bytes=page_bytes,
+        data_page=data_page,
+        toc=None if function.descriptor is None else function.descriptor.toc,
+    )
+
+
+def _system_calls(architecture: Architecture, elf: Elf) -> Iterator[int]:
+    """The addresses of the instructions that make a system call."""
+    wanted = architecture.system_calls.instruction
+    for section in elf.sections:
+        if not section.executable:
+            continue
+        code, at = elf.read(section.address, section.size), 0
+        while at < len(code):
+            if code.startswith(wanted, at):
+                yield section.address + at
+            length = architecture.instruction_length(code[at : at + architecture.instruction_bytes])
+            at += max(length, architecture.instruction_alignment)
