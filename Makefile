@@ -10,8 +10,8 @@ PYTEST_ARGS ?=
 # More files whose instructions validation-record compares, kernels for example.
 VALIDATE ?=
 
-.PHONY: help setup setup-qemu prove test test-every-fault test-long lint format bench readme binaries lock validation-record \
-	fetch-kernels prove-kernels clean
+.PHONY: help setup setup-qemu prove test test-every-fault test-long lint format bench docs readme binaries lock \
+	validation-record fetch-kernels prove-kernels clean
 
 help: ## Print this list
 	@printf 'make TARGET [PYTHON=/path/to/python3.12]\n\n'
@@ -41,8 +41,11 @@ format: setup ## Rewrite the sources in the project's style
 bench: setup ## Measure the prover and write the table into README.md
 	$(VENV)/python -m scripts.bench
 
-readme: setup ## Write what prove prints, and the kernels proved last, into README.md
-	$(VENV)/python -m scripts.samples
+docs: setup setup-qemu ## Write what commands print, and their help, into README.md and docs
+	$(VENV)/python -m scripts.commands
+	$(VENV)/python -m scripts.transcripts
+
+readme: setup ## Write the table of the kernels proved last into README.md
 	$(VENV)/python -m scripts.kernels_table $(KERNELS)/verdicts.json
 
 binaries: setup ## Rebuild the project's own binaries

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scripts.readme import replace_section
+from scripts.pages import replace_section
 from tests.cli.test_bad_input import FILES, USAGE
 
 ROOT = Path(__file__).resolve().parents[1]

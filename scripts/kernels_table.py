@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path, PurePath
 
-from scripts.readme import replace_section
+from scripts.pages import replace_section
 from verify.resultjson import from_json
 from verify.verdict import Result, Verdict
 

@@ -105,7 +105,11 @@ def root(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Prove that the ChaCha20 in a Linux vDSO is ChaCha20, and list what it writes to the stack."""
+    """Prove that the ChaCha20 in a Linux vDSO is ChaCha20, and list what it writes to the stack.
+
+    Each command's --help lists its exit codes. Besides, every command ends with 3 for an internal
+    error and with 130 for Ctrl-C.
+    """
     context.obj.debug = debug
 
 
@@ -136,7 +140,11 @@ def prove_command(  # noqa: PLR0913  # one for each option
     ] = None,
     timeout: Annotated[
         float | None,
-        typer.Option(min=0.001, metavar="SECONDS", help="Bound the time of one obligation."),
+        typer.Option(
+            min=0.001,
+            metavar="SECONDS",
+            help="Bound the time of one obligation; what is not decided in it is UNKNOWN.",
+        ),
     ] = None,
     jobs: Annotated[
         int, typer.Option(min=1, metavar="N", help="Obligations decided at once.")
@@ -176,10 +184,13 @@ def prove_command(  # noqa: PLR0913  # one for each option
         bool, typer.Option("--quiet", "-q", help="Print one line per function.")
     ] = False,
 ) -> int:
-    """Prove or refute every property of the ChaCha20 function in each file.
+    """Prove or refute each property of the ChaCha20 in a file.
+
+    Several files are taken one after the other, and every function in them; one that cannot be
+    used does not keep the others from being proved.
 
     Exit code, the first that applies: 1 something is REFUTED; 2 bad input or usage; 3 something
-    is UNKNOWN or VACUOUS, or an internal error; 0 everything is PROVED.
+    is UNKNOWN or VACUOUS; 0 everything is PROVED.
     """
     unknown = [name for name in properties or () if name not in PROPERTIES]
     if unknown:
@@ -205,9 +216,9 @@ def inspect(
     function: Function = None,
     json: Json = None,
 ) -> int:
-    """Show the function that is found in each file, its loops and its code.
+    """Show the function in a file, its loops and its code.
 
-    Exit code: 0, or 2 for bad input or usage.
+    Exit code: 0 all files were shown; 2 bad input or usage.
     """
     inspections, failures = [], []
     inputs = _inputs(files, running)
@@ -236,9 +247,11 @@ def inspect(
 
 @app.command()
 def extract(file: File = None, *, running: IsRunning = False, output: Directory) -> int:
-    """Write the vDSOs in a file to a directory, with a manifest.
+    """Write the vDSOs in a file to a directory.
 
-    Exit code: 0, or 2 for bad input or usage.
+    A manifest beside them, manifest.json, has their hashes and says where each was found.
+
+    Exit code: 0 they are written; 2 bad input or usage.
     """
     (chosen,) = _inputs([file] if file is not None else [], running)
     images = open_images(chosen)
@@ -266,10 +279,11 @@ def fetch_debian(
     suite: Annotated[str, typer.Option(metavar="SUITE", help="Debian's suite.")] = DEFAULT_SUITE,
     output: Directory,
 ) -> int:
-    """Download Debian's current kernel image packages with apt, and print where they are.
+    """Download Debian's current kernels with apt.
 
-    Needs apt; the mirror is that of the system's apt configuration. Exit code: 0; 2 for bad input
-    or usage; 3 where the mirror cannot be reached.
+    Prints where the packages are. Needs apt; the mirror is that of the system's apt configuration.
+
+    Exit code: 0 they are there; 2 bad input or usage; 3 the mirror cannot be reached.
     """
     architectures = arch or list(DEBIAN)
     try:

@@ -75,7 +75,7 @@ def test_command(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 def test_no_results(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "r.json").write_bytes(text.encode(errors="surrogatepass"))
     assert run(["report", str(tmp_path / "r.json"), "--format", "ktap"]) == 2
-    assert "no results of prove --json" in capsys.readouterr().err
+    assert "not a result of vdso-verify prove --json" in capsys.readouterr().err
     assert run(["report", str(tmp_path / "none.json"), "--format", "ktap"]) == 2
     assert "no such file" in capsys.readouterr().err
 

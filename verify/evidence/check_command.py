@@ -51,7 +51,9 @@ def check_command(
     ] = False,
     jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Questions asked at once.")] = 2,
 ) -> int:
-    """Check certificates with three solvers, without the prover and without angr.
+    """Check certificates with three solvers.
+
+    Neither the prover nor angr plays a part in it, but with --reproduce.
 
     Exit code, the first that applies: 1 a certificate is refused; 2 bad input or usage; 3 solvers
     disagree, or do not decide; 0 all are accepted.

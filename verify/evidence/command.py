@@ -58,7 +58,9 @@ def replay(
         ),
     ] = None,
 ) -> int:
-    """Execute the counterexamples of a result again on the real bytes, under QEMU.
+    """Execute the counterexamples of a result again.
+
+    The real bytes are executed under QEMU.
 
     Exit code, the first that applies: 2 bad input or usage; 3 a counterexample does not show its
     fault or could not be executed; 1 each shows it.
@@ -88,9 +90,12 @@ def explain(
         ),
     ] = None,
 ) -> int:
-    """Explain a counterexample in an executed notebook: the first, or that of a property.
+    """Explain a counterexample in an executed notebook.
 
-    Needs what pip install vdso-verify[notebook] brings. Exit code: 0, or 2 for bad input or usage.
+    It is the first of the result, or that of --property. Needs what
+    pip install vdso-verify[notebook] brings, and a checkout of the project.
+
+    Exit code: 0 it is written; 2 bad input or usage.
     """
     if output is None and page is None:
         raise typer.BadParameter("nothing to write; give -o OUT.ipynb or --html FILE")

@@ -31,43 +31,69 @@ def register(app: typer.Typer) -> None:
 
 
 def mutate(  # noqa: PLR0913  # one for each option
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A file as for prove.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="A file as for prove, with one function that is proved."
+        ),
+    ],
     *,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="FILE", help="The journal, a line of JSON each."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="The journal, one line of JSON for each mutant."
+        ),
     ],
     function: Annotated[
-        str | None, typer.Option("--function", metavar="NAME|0xADDRESS", help="As for prove.")
+        str | None,
+        typer.Option(
+            "--function",
+            metavar="NAME|0xADDRESS",
+            help="The ChaCha20 function, where it is not found by itself.",
+        ),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the journal after an interruption.")
     ] = False,
     sample: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Judge N of the mutants, chosen by the seed."),
+        typer.Option(min=1, metavar="N", help="Judge N of the mutants, which the seed chooses."),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Choose other mutants.")] = 0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Choose other mutants with --sample, and other replacements of registers.",
+        ),
+    ] = 0,
     every: Annotated[
         bool,
         typer.Option("--all", help="Decide every property of a mutant, not up to the first."),
     ] = False,
     workers: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Processes of the local cluster.")
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            show_default="one for each processor",
+            help="Processes of the local cluster.",
+        ),
     ] = os.cpu_count() or 1,
     memory: Annotated[
-        int, typer.Option(min=256, metavar="MIB", help="What one of them may use, in MiB.")
+        int, typer.Option(min=256, metavar="MIB", help="What one process may use, in MiB.")
     ] = 3072,
     scheduler: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS", help="Use this Dask scheduler's workers instead."),
     ] = None,
 ) -> int:
-    """Change one thing at a time in a proved function, and see that every change is noticed.
+    """Change a proved function, and see that it is noticed.
 
-    Each mutant is proved anew; what is not proved is executed under QEMU. A mutant that is PROVED
-    is a hole in the harness unless it is shown to be equivalent by an argument that the proof does
-    not use. Exit code, the first that applies: 1 there is a hole; 2 bad input or usage; 3 some
+    Each mutant has one change and is proved anew; what is not proved is executed under QEMU. A
+    mutant that is PROVED is a hole in the harness unless it is shown to be equivalent by an
+    argument that the proof does not use.
+
+    Exit code, the first that applies: 1 there is a hole; 2 bad input or usage; 3 some
     mutant is UNKNOWN; 0 every mutant is REFUTED or equivalent.
     """
     from verify.mutate.campaign import Resources, run

@@ -43,8 +43,8 @@ def report_command(
         typer.Option(
             "--format",
             show_default=False,
-            help="html or pdf for a reviewer; markdown for a mail; ktap for kernel testers; junit"
-            " and sarif for continuous integration; attestation for in-toto.",
+            help="What to write: html or pdf for a reviewer; markdown for a mail; ktap for kernel"
+            " testers; junit or sarif for continuous integration; attestation for in-toto.",
         ),
     ],
     output: Annotated[
@@ -52,9 +52,9 @@ def report_command(
         typer.Option("--output", "-o", metavar="FILE", help="The file; - is standard output."),
     ] = STANDARD_OUTPUT,
 ) -> int:
-    """Write a report from results, without proving anything again.
+    """Write a report from results, proving nothing again.
 
-    Exit code: 0, whatever the verdicts are; 2 for bad input or usage.
+    Exit code: 0 it is written, whatever the verdicts are; 2 bad input or usage.
     """
     outcomes = [_read(file) for file in results]
     outcome = Outcome(
@@ -78,4 +78,4 @@ def _read(file: str) -> Outcome:
     except OSError as error:
         raise InputError(file, (error.strerror or str(error)).lower()) from None
     except (ValueError, RecursionError) as error:
-        raise InputError(file, f"no results of prove --json ({error})") from None
+        raise InputError(file, f"not a result of vdso-verify prove --json ({error})") from None

@@ -88,8 +88,10 @@ def validate_lifter(  # noqa: PLR0913  # one for each option
         ),
     ] = False,
 ) -> int:
-    """Compare the harness's reading of every instruction of the functions with QEMU, and what
-    it says of whole calls.
+    """Compare what a proof reads in the code with QEMU.
+
+    Each instruction form of the functions is executed on random and corner states; with --binary or
+    --trials whole calls are, too.
 
     Exit code, the first that applies: 1 something differs; 2 bad input or usage; 3 something could
     not be compared, say because QEMU is missing; 0 all was compared and is the same.
