@@ -18,15 +18,18 @@ HEAD = """\
 # Mutation
 
 What gets through the harness if one thing in a correct function is changed? `vdso-verify mutate`
-makes such changes to the encoding of a function that is proved, and proves each mutant anew.
-What is not proved is executed under QEMU, and is REFUTED only if that shows a property broken. A
-mutant that is PROVED is either equivalent, or a hole in the harness: it is compared with the
-function itself, block by block and from states of which nothing is known (at the entry, that the
-regions of the contract do not overlap; where the line says so, constants that the function has put
-into registers before), by Bitwuzla, on PowerPC through the other lifter; invariants and the
-specification of ChaCha20 play no part in that. Where a scratch register is left
-with another value that is no constant, the argument is not a proof: executions under QEMU with 64
-pairs of keys leave the same in it, and the line says so.
+makes such changes to the encoding of a function that is proved, and proves each mutant anew. What
+is not proved is executed under QEMU, and is REFUTED only if that shows a property broken.
+
+A mutant that is PROVED is either equivalent, or a hole in the harness. To tell, Bitwuzla compares
+it with the function itself, block by block, on PowerPC through the other lifter. Of the states in
+which a block begins nothing is known, but at the entry that the regions of the contract do not
+overlap, and, where the line says so, constants that the function has put into registers before.
+Invariants and the specification of ChaCha20 play no part in that.
+
+A scratch register may be left with another value, as long as that gives nothing away. Where it is
+no constant, there is no proof of that: it was the same for both keys of each of 64 pairs,
+executed under QEMU, and the line says so.
 
 This page is made by `python -m scripts.mutation JOURNAL...` from what the campaigns wrote.
 """

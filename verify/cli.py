@@ -27,7 +27,7 @@ from verify.image import Running, extract_to, open_images
 from verify.image.debian import DEFAULT_SUITE, UnreachableError, fetch
 from verify.mutate.command import register as register_mutate
 from verify.options import PROPERTIES, Options
-from verify.output import STANDARD_OUTPUT, write_text
+from verify.output import STANDARD_OUTPUT, require_empty, write_text
 from verify.report.command import register as register_report
 from verify.report.console import console_for, prepare_streams
 from verify.report.display import Display, complain
@@ -199,6 +199,8 @@ def prove_command(  # noqa: PLR0913  # one for each option
         )
     if certificate is not None and both_lifters:
         raise typer.BadParameter("a certificate is of one lifter: leave out --both-lifters")
+    if certificate is not None:
+        require_empty(certificate)
     chosen = tuple(name for name in PROPERTIES if name in (properties or PROPERTIES))
     options = Options(chosen, budget, timeout, jobs, replay, certificate, both_lifters)
     debug = context.obj.debug

@@ -13,6 +13,15 @@ from verify.report.console import silence
 STANDARD_OUTPUT = "-"
 
 
+def require_empty(directory: Path) -> None:
+    """Raise InputError where there is something in a directory, or at its place."""
+    try:
+        if directory.exists() and any(directory.iterdir()):
+            raise InputError(str(directory), "is not empty; name a new directory")
+    except OSError as error:
+        raise InputError(str(directory), f"{reason(error).lower()}; name a new directory") from None
+
+
 def write_text(file: str, text: str) -> None:
     """Write `text` to a file, whole or not at all, or to standard output for "-".
 

@@ -99,6 +99,16 @@ def test_place(
     assert complaint(capsys, *command, name) == reason
 
 
+def test_a_certificate_goes_to_an_empty_directory(capsys: pytest.CaptureFixture[str]) -> None:
+    """Which is seen before anything is read or proved."""
+    Path("full").mkdir()
+    Path("full/file").touch()
+    said = complaint(capsys, "prove", "--certificate", "full", "none")
+    assert said == "full: is not empty; name a new directory"
+    said = complaint(capsys, "prove", "--certificate", "full/file", "none")
+    assert said == "full/file: not a directory; name a new directory"
+
+
 def test_no_permission(capsys: pytest.CaptureFixture[str]) -> None:
     file = Path("file")
     file.write_bytes(GOOD)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,6 +99,24 @@ def test_the_index_leads_to_every_page() -> None:
         DOCS / "README.md"
     }
     assert DOCS / "README.md" in {file for file, _ in links(README)}
+
+
+def members(schema: object) -> Iterator[str]:
+    """The names of all members of objects that a JSON Schema describes."""
+    for value in schema.values() if isinstance(schema, dict) else ():
+        if isinstance(value, dict):
+            yield from members(value)
+    if isinstance(schema, dict) and schema.get("type") == "object":
+        yield from schema.get("properties", ())
+
+
+@pytest.mark.parametrize("name", ["result", "inspection"])
+def test_every_member_of_the_json_is_explained(name: str) -> None:
+    schema = json.loads((ROOT / f"verify/schema/{name}.schema.json").read_text())
+    found = set(members(schema))
+    explained = set(re.findall(r"`(\w+)`", (DOCS / "result-format.md").read_text()))
+    assert len(found) > 20
+    assert found <= explained, found - explained
 
 
 def test_something_was_looked_at() -> None:

@@ -27,6 +27,7 @@ from verify.evidence.check_terms import (
     parse,
     variable,
 )
+from verify.output import require_empty
 from verify.resultjson import encode
 from verify.verdict import Caveat, Result, Verdict
 
@@ -153,10 +154,9 @@ def save(files: Mapping[str, bytes], directory: Path) -> None:
 
     Raises InputError.
     """
+    require_empty(directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        if any(directory.iterdir()):
-            raise InputError(str(directory), "is not empty; name a new directory")
         for name, content in files.items():
             path = directory / name
             path.parent.mkdir(parents=True, exist_ok=True)
