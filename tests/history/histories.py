@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from specs.getrandom_world import Call
 from specs.opaque_state import BATCH_BYTES, STATE_BYTES, State, encode
-from verify.history import Answer, Step
+from verify.history import Answer, Interruption, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,6 +135,33 @@ class Histories:
             "huge, not ready": (step(HUGE, Answer(-EINTR), state=half, is_ready=0),),
             "huge, no key": (step(HUGE, refused, Answer(-ENOSYS), state=stale),),
         }
+
+    def interrupted(self) -> dict[str, Step]:
+        """Calls with one interruption, which is still without an address, by what they show."""
+        half, stale = self.state(7, 40), self.state(6, 40)
+        answers = (Answer(32, KEYS[0]), Answer(32, KEYS[1]), Answer(20, bytes(range(20))))
+        handler = self.step(30, Answer(32, KEYS[2]), Answer(30, bytes(30)), buffer=0x500_0003)
+        happenings = {
+            "wiped": Interruption(0, state=bytes(STATE_BYTES)),
+            "reseeded": Interruption(0, generation=8),
+            "called again": Interruption(0, call=handler),
+        }
+        steps = {
+            "within the batch": self.step(20, *answers, state=half),
+            "with refill": self.step(200, *answers, state=half),
+            "with reseed": self.step(20, *answers, state=stale),
+        }
+        return {
+            f"{what} {where}": replace(step, interruptions=(happening,))
+            for what, happening in happenings.items()
+            for where, step in steps.items()
+        }
+
+
+def at(step: Step, address: int) -> History:
+    """The history of the one call, interrupted at that address."""
+    (interruption,) = step.interruptions
+    return (replace(step, interruptions=(replace(interruption, address=address),)),)
 
 
 def random_history(program: Program, values: random.Random, calls: int) -> History:

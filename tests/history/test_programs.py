@@ -54,4 +54,4 @@ def test_random_histories(name: str) -> None:
 @pytest.mark.long
 @EACH
 def test_many_random_histories(name: str) -> None:
-    assert departures(name, random_histories(name, 500, 40, seed=1)) == {}
+    assert departures(name, random_histories(name, 200, 40, seed=1)) == {}

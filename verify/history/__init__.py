@@ -7,19 +7,22 @@ specification says of the same history is `specified`; `departure` is where the 
 """
 
 from verify.history.execution import execute
-from verify.history.model import Answer, Done, History, Made, Program, Step
+from verify.history.model import Answer, Done, History, Interruption, Made, Program, Step
 from verify.history.program import program_in
-from verify.history.specified import departure, specified
+from verify.history.specified import departure, is_possible, possible, specified
 
 __all__ = [
     "Answer",
     "Done",
     "History",
+    "Interruption",
     "Made",
     "Program",
     "Step",
     "departure",
     "execute",
+    "is_possible",
+    "possible",
     "program_in",
     "specified",
 ]

@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 class Program:
     """A getrandom. Addresses are those of the image.
 
-    `segments` are its loaded bytes as (address, bytes). `system_calls` are the addresses of the
-    instructions that make one. The kernel's data page lies `data_page` bytes in front of address 0.
-    `toc` is what its caller puts into the register for it, None where there is no such thing.
+    `segments` are its loaded bytes as (address, bytes). `instructions` are the addresses of its
+    instructions, `system_calls` of those that make a system call. The kernel's data page lies
+    `data_page` bytes in front of address 0. `toc` is what its caller puts into the register for it,
+    None where there is no such thing.
     """
 
     architecture: Architecture
     segments: tuple[tuple[int, bytes], ...]
     entry: int
+    instructions: tuple[int, ...]
     system_calls: frozenset[int]
     page_bytes: int
     data_page: int
@@ -57,6 +59,22 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class Interruption:
+    """What happens when a call first comes to the instruction at `address`, in front of it, after
+    it has made `after` system calls.
+
+    The state is replaced by `state` (144 bytes), as when its page is dropped or wiped; the data
+    page gets `generation`; a signal handler makes `call`, whose `state` is None.
+    """
+
+    address: int
+    state: bytes | None = None
+    generation: int | None = None
+    call: Step | None = None
+    after: int = 0
+
+
+@dataclass(frozen=True)
 class Step:
     """One call and what it meets.
 
@@ -72,6 +90,7 @@ class Step:
     buffer: bytes = b""
     state: bytes | None = None
     answers: tuple[Answer, ...] = ()
+    interruptions: tuple[Interruption, ...] = ()
 
 
 type History = tuple[Step, ...]
@@ -93,12 +112,15 @@ class Done:
 
     `result` is the number of bytes or a negative errno, however the function returns errors; None
     if it did not return. `buffer` and `state` are the bytes afterwards, `made` the system calls in
-    order. `breaches` say what else it did that a caller may not expect: memory written that is not
-    its own, registers not restored, another end than a return; one line each.
+    order, `interrupted` how often it was, `nested` what the calls of signal handlers did.
+    `breaches` say what else it did that a caller may not expect: memory written that is not its
+    own, registers not restored, another end than a return; one line each.
     """
 
     result: int | None
     buffer: bytes
     state: bytes
     made: tuple[Made, ...]
+    interrupted: int = 0
+    nested: tuple[Done, ...] = ()
     breaches: tuple[str, ...] = ()

@@ -29,26 +29,28 @@ def program_in(image: Image, page_bytes: int, data_page: int) -> Program:
     function = elf.getrandom
     if function is None:
         raise InputError(image.name, "it exports no getrandom")
+    instructions = dict(_instructions(architecture, elf))
+    wanted = architecture.system_calls.instruction
     return Program(
         architecture=architecture,
         segments=tuple((segment.address, segment.data) for segment in elf.segments),
         entry=function.address,
-        system_calls=frozenset(_system_calls(architecture, elf)),
+        instructions=tuple(instructions),
+        system_calls=frozenset(at for at, code in instructions.items() if code == wanted),
         page_bytes=page_bytes,
         data_page=data_page,
         toc=None if function.descriptor is None else function.descriptor.toc,
     )
 
 
-def _system_calls(architecture: Architecture, elf: Elf) -> Iterator[int]:
-    """The addresses of the instructions that make a system call."""
-    wanted = architecture.system_calls.instruction
+def _instructions(architecture: Architecture, elf: Elf) -> Iterator[tuple[int, bytes]]:
+    """All instructions, with their addresses."""
     for section in elf.sections:
         if not section.executable:
             continue
         code, at = elf.read(section.address, section.size), 0
         while at < len(code):
-            if code.startswith(wanted, at):
-                yield section.address + at
             length = architecture.instruction_length(code[at : at + architecture.instruction_bytes])
-            at += max(length, architecture.instruction_alignment)
+            end = at + max(length, architecture.instruction_alignment)
+            yield section.address + at, code[at:end]
+            at = end

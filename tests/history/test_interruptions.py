@@ -1,0 +1,85 @@
+"""Calls that are interrupted at an instruction: the state is wiped, the kernel reseeds, or a signal
+handler calls the function again. Whatever the instruction, what comes of it is what the
+specification allows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.history.histories import Histories, at
+from tests.history.programs import FAULTS, PROGRAMS, faulty, program
+from verify.history import execute, is_possible, possible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from binaries.patches import Fault
+    from verify.history import Program, Step
+
+MAIN = ("loongarch64/getrandom", "powerpc64le/getrandom")
+
+
+def wrong(one: Program, steps: Sequence[Step], addresses: Sequence[int]) -> tuple[int, list[int]]:
+    """How many of the calls were interrupted, and at which instructions what came of it is not
+    what the specification allows."""
+    pairs = [(step, address) for step in steps for address in addresses]
+    executed = execute(one, [at(step, address) for step, address in pairs])
+    allowed = {step: possible(one, step) for step in steps}
+    interrupted = [
+        (is_possible(done, allowed[step]), address)
+        for (step, address), (done,) in zip(pairs, executed, strict=True)
+        if done.interrupted
+    ]
+    return len(interrupted), [address for right, address in interrupted if not right]
+
+
+@pytest.mark.parametrize("name", MAIN)
+def test_at_some_instructions(name: str) -> None:
+    one = program(name)
+    steps = list(Histories(one).interrupted().values())
+    interrupted, found = wrong(one, steps, one.instructions[::25])
+    assert found == []
+    assert interrupted > 60
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_at_every_instruction(name: str) -> None:
+    one = program(name)
+    steps = list(Histories(one).interrupted().values())
+    interrupted, found = wrong(one, steps, one.instructions)
+    assert found == []
+    assert interrupted > 4 * len(one.instructions)
+
+
+SHOWN = {
+    "copy-checked-at-end": "wiped within the batch",
+    "generation-after-request": "wiped with reseed",
+    "in-use-ignored": "called again with refill",
+    "in-use-not-set": "called again with refill",
+}
+"""By the name of the fault: which interruption shows it."""
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [fault for fault in FAULTS if fault.name in SHOWN],
+    ids=lambda fault: f"{fault.architecture}/{fault.name}",
+)
+def test_a_fault_shows(fault: Fault) -> None:
+    binary = faulty(fault)
+    step = Histories(binary).interrupted()[SHOWN[fault.name]]
+    # Where a key has just come.
+    near = {made + 4 * n for made in binary.system_calls for n in range(1, 17)}
+    interrupted, found = wrong(binary, [step], sorted(near.intersection(binary.instructions)))
+    assert 0 < len(found) <= interrupted
+
+
+def test_without_interruption_nothing_happens() -> None:
+    one = program(MAIN[0])
+    step = Histories(one).interrupted()["wiped within the batch"]
+    (done,) = execute(one, [at(step, max(one.instructions) + 4)])
+    assert done[0].interrupted == 0
+    assert done[0].result == step.call.len

@@ -1,0 +1,120 @@
+"""The memory that a call meets, and what of it is its own to write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from verify import qemu
+
+if TYPE_CHECKING:
+    import random
+
+    from verify.history.model import Program, Step
+
+STATE = "the state"
+BUFFER = "the buffer"
+DATA_PAGE = "the data page"
+STACK = "the stack"
+
+IMAGE = {64: 0x0100_0000_0000, 32: 0x0800_0000}
+"""Where images are loaded, by pointer width: the address 0 of the first."""
+SPACING = 0x10_0000
+"""From one image to the next."""
+STACK_POINTER = {64: 0x0C00_0000_0000, 32: 0xC000_0000}
+"""At the entry of a call, without the return address."""
+STACK_DEPTH = 2048
+STACK_ABOVE = 512
+
+MARGIN = 64
+"""So many bytes on either side of what a call may write are looked at."""
+
+READY_OFFSET = 8
+"""Of is_ready in the data page; generation is at 0 (Linux `include/vdso/datapage.h`)."""
+DATA_BYTES = 64
+"""As much of the data page, and of the page in front of it, is looked at."""
+
+
+@dataclass(frozen=True)
+class Arena:
+    """Mapped memory: its first address and its contents; `owned` are the offsets of the first byte
+    that a call may write, and of the first behind those."""
+
+    address: int
+    data: bytes
+    owned: tuple[int, int] = (0, 0)
+
+    @property
+    def content(self) -> bytes:
+        """What the call may write."""
+        return self.data[slice(*self.owned)]
+
+    def with_bytes(self, address: int, new: bytes) -> Arena:
+        """The same with other bytes at an address, as far as they lie in it."""
+        first = max(address, self.address)
+        last = min(address + len(new), self.address + len(self.data))
+        if first >= last:
+            return self
+        at = first - self.address
+        part = new[first - address : last - address]
+        return replace(self, data=self.data[:at] + part + self.data[at + len(part) :])
+
+    def with_owned(self, last: int) -> Arena:
+        """The same where what lies below the offset `last` may be written."""
+        return replace(self, owned=(0, last))
+
+    def foreign(self, was: Arena) -> int | None:
+        """Where, from what is owned, the first byte lies that is not and has changed; or None."""
+        first, last = self.owned
+        if was.data[:first] == self.data[:first] and was.data[last:] == self.data[last:]:
+            return None
+        pairs = zip(was.data, self.data, strict=True)
+        changed = (offset for offset, (one, other) in enumerate(pairs) if one != other)
+        return next(offset for offset in changed if not first <= offset < last) - first
+
+
+type Memory = dict[str, Arena]
+
+
+def data_page(program: Program, base: int) -> int:
+    """The address of the data page of an image at `base`."""
+    return base - program.data_page
+
+
+def surrounded(address: int, content: bytes, values: random.Random) -> Arena:
+    """Contents with random bytes around them."""
+    before, behind = values.randbytes(MARGIN), values.randbytes(MARGIN)
+    owned = (MARGIN, MARGIN + len(content))
+    return Arena(address - MARGIN, before + content + behind, owned)
+
+
+def memory_of(
+    program: Program, base: int, step: Step, state: bytes, values: random.Random
+) -> Memory:
+    """What a call meets, except for its return address."""
+    page = data_page(program, base)
+    memory = {
+        DATA_PAGE: Arena(page, bytes(values.randbytes(DATA_BYTES))),
+        # That of a time namespace, which says nothing of random numbers.
+        "the page in front": Arena(page - program.page_bytes, bytes(DATA_BYTES)),
+        STACK: Arena(
+            STACK_POINTER[program.architecture.bits] - STACK_DEPTH,
+            values.randbytes(STACK_DEPTH + STACK_ABOVE),
+        ),
+        STATE: surrounded(step.call.opaque_state, state, values),
+    }
+    if step.buffer:
+        memory[BUFFER] = surrounded(step.call.buffer, step.buffer, values)
+    return memory
+
+
+def page_content(program: Program, step: Step) -> bytes:
+    """The beginning of the data page."""
+    return step.generation.to_bytes(8, program.architecture.byte_order) + bytes((step.is_ready,))
+
+
+def return_address(program: Program) -> bytes:
+    """What a caller leaves at the stack pointer."""
+    machine = qemu.machine_of(program.architecture.name)
+    order = program.architecture.byte_order
+    return machine.space.returned.to_bytes(8, order)[: program.architecture.popped_at_return]
