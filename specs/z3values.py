@@ -12,7 +12,7 @@ ZERO = z3.BitVecVal(0, 8)
 
 
 class Z3Values:
-    """Values as Z3 bit-vector terms.
+    """Values as Z3 bit-vector terms. Lengths and conditions are simplified, bytes are not.
 
     `decide` gets each comparison that does not simplify to true or false, and says which way to go
     on; it is for the caller to remember what was assumed, and whether the other way is possible.
@@ -52,7 +52,7 @@ class Z3Values:
         return self._decided(z3.ULT(a, b))
 
     def join(self, octets: Sequence[z3.BitVecRef], /) -> z3.BitVecRef:
-        return z3.simplify(z3.Concat(*octets))
+        return z3.Concat(*octets)
 
     def split(self, word: z3.BitVecRef, /) -> tuple[z3.BitVecRef, ...]:
         return tuple(z3.Extract(low + 7, low, word) for low in range(0, word.size(), 8))
@@ -60,11 +60,16 @@ class Z3Values:
     def erased(
         self, octets: Sequence[z3.BitVecRef], start: z3.BitVecRef, count: z3.BitVecRef, /
     ) -> tuple[z3.BitVecRef, ...]:
+        return tuple(self._erased(octet, i, start, count) for i, octet in enumerate(octets))
+
+    def _erased(
+        self, octet: z3.BitVecRef, place: int, start: z3.BitVecRef, count: z3.BitVecRef
+    ) -> z3.BitVecRef:
         # Without sign, a place in front of start is further behind it than any count.
-        return tuple(
-            z3.simplify(z3.If(z3.ULT(z3.BitVecVal(i, start.size()) - start, count), ZERO, octet))
-            for i, octet in enumerate(octets)
-        )
+        inside = z3.simplify(z3.ULT(z3.BitVecVal(place, start.size()) - start, count))
+        if z3.is_true(inside):
+            return ZERO
+        return octet if z3.is_false(inside) else z3.If(inside, ZERO, octet)
 
     def block(
         self, key: Sequence[z3.BitVecRef], counter: z3.BitVecRef, /
