@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from binaries.build import build as compiled
 from binaries.patches import Fault, load_getrandom
-from binaries.products import load_builds
+from binaries.products import complete, load_builds
 from verify.history import Program, program_in
-from verify.image import open_images
+from verify.image import Image, images_in, open_images
 
 BINARIES = Path(__file__).resolve().parents[2] / "binaries"
+BUILDS = load_builds(BINARIES)
 LAYOUTS = {
     f"{architecture}/{name}": layout
-    for architecture, build in load_builds(BINARIES).items()
+    for architecture, build in BUILDS.items()
     if build.getrandom is not None
     for name, layout in build.getrandom.programs.items()
 }
@@ -25,15 +28,26 @@ FAULTS = load_getrandom(BINARIES)
 @cache
 def program(name: str) -> Program:
     """The program of that name, say loongarch64/getrandom."""
-    return _program(BINARIES / f"{name}.so", name)
+    (image,) = open_images(BINARIES / f"{name}.so")
+    return _program(image, name)
 
 
 def faulty(fault: Fault) -> Program:
     """The program with that fault."""
-    return _program(BINARIES.parent / fault.path, fault.program)
+    (image,) = open_images(BINARIES.parent / fault.path)
+    return _program(image, fault.program)
 
 
-def _program(path: Path, name: str) -> Program:
-    (image,) = open_images(path)
+def elsewhere(fault: Fault, architecture: str) -> Program:
+    """The program of another architecture with a fault in what all of them share, built now."""
+    build = BUILDS[architecture]
+    assert build.getrandom is not None
+    moved = replace(fault, architecture=architecture)
+    product = complete(build, build.getrandom, fault.base, moved.path, moved)
+    (image,) = images_in(compiled(product), moved.path)
+    return _program(image, moved.program)
+
+
+def _program(image: Image, name: str) -> Program:
     layout = LAYOUTS[name]
     return program_in(image, layout.page_size, layout.data_page)

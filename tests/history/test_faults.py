@@ -6,8 +6,8 @@ import pytest
 
 from binaries.patches import Fault
 from tests.history.histories import Histories
-from tests.history.programs import FAULTS, faulty, program
-from verify.history import departure, execute, specified
+from tests.history.programs import BUILDS, FAULTS, elsewhere, faulty, program
+from verify.history import Program, departure, execute, specified
 
 SHOWN = {
     "argument-left-unset": ("first call", "system call 0 is"),
@@ -43,13 +43,28 @@ SHOWN = {
 """By the name of the fault: which history shows it, and as what."""
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.architecture}/{fault.name}")
-def test_shows(fault: Fault) -> None:
+def shows(fault: Fault, binary: Program) -> bool:
+    """Whether the history that is to show it does."""
     name, text = SHOWN[fault.name]
-    binary = faulty(fault)
     history = Histories(binary).named()[name]
     (done,) = execute(binary, [history])
-    assert text in departure(list(specified(binary, history)), done)
+    return text in departure(list(specified(binary, history)), done)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.architecture}/{fault.name}")
+def test_shows(fault: Fault) -> None:
+    assert shows(fault, faulty(fault))
+
+
+SHARED = {fault.name: fault for fault in FAULTS if fault.file == "getrandom.c"}
+MADE = {fault.architecture for fault in FAULTS}
+
+
+@pytest.mark.every_fault
+@pytest.mark.parametrize("fault", SHARED.values(), ids=SHARED)
+@pytest.mark.parametrize("architecture", sorted(BUILDS.keys() - MADE))
+def test_shows_on_other_architectures(fault: Fault, architecture: str) -> None:
+    assert shows(fault, elsewhere(fault, architecture))
 
 
 def test_every_fault_is_named_and_is_one_of_a_program() -> None:
