@@ -44,4 +44,7 @@ def write_text(file: str, text: str) -> None:
             return
     except (OSError, ValueError) as error:
         raise InputError(file, f"cannot be written ({reason(error)})") from None
-    replace_files(path.parent, {path.name: text.encode()})
+    try:
+        replace_files(path.parent, {path.name: text.encode()})
+    except InputError as error:
+        raise InputError(file, error.reason) from None
