@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.terms.recipes import Both, assignments, booleans
-from verify.decide import DEFAULT_BUDGET, Answer, check, valid
+from verify.decide import ALL_SPENT, DEFAULT_BUDGET, Answer, check, exhausted, start_afresh, valid
 from verify.terms import (
     FALSE,
     TRUE,
@@ -137,3 +137,16 @@ def test_sampling_says_nothing_of_what_is_true() -> None:
     assert claim is TRUE
     shifted = equal(add(deep(200, Z), const(0, 32)), deep(200, Z))
     assert valid((), shifted).answer is Answer.UNSAT
+
+
+def test_all_queries_together_have_a_budget() -> None:
+    """Once they have taken it, there are no more answers."""
+    easy = conjunction([equal(add(X, Y), const(15, 32)), unsigned_less(X, Y)])
+    start_afresh(100_000)
+    assert check([easy]).answer is Answer.SAT
+    assert not exhausted()
+    assert check([negate(HARD)], 10 * DEFAULT_BUDGET).answer is Answer.UNKNOWN
+    assert exhausted()
+    assert check([easy]).reason == ALL_SPENT
+    start_afresh()
+    assert check([easy]).answer is Answer.SAT

@@ -28,6 +28,7 @@ from verify.terms import (
 
 DEFAULT_BUDGET = 2_000_000
 """Z3 resource units (`rlimit`) for one query."""
+ALL_SPENT = "the solver's budget for all queries together is used up"
 _SAMPLES = 3
 _DEEP = 400
 _CONTEXT_QUERIES = 64
@@ -55,7 +56,8 @@ def check(
 ) -> Decision:
     """Whether all Boolean terms can hold at once.
 
-    `budget` is in Z3 resource units, `timeout` in seconds of wall time (None: no limit).
+    `budget` is in Z3 resource units, `timeout` in seconds of wall time (None: no limit). What
+    `start_afresh` left for all queries together bounds this one, too.
     """
     import z3
 
@@ -64,13 +66,18 @@ def check(
         return Decision(Answer.SAT if formula.value else Answer.UNSAT)
     if (lucky := _sampled(formula)) is not None:
         return Decision(Answer.SAT, lucky)
+    left = getattr(_local, "left", None)
+    if exhausted():
+        return Decision(Answer.UNKNOWN, reason=ALL_SPENT)
     context = _context()
     solver = z3.SolverFor("QF_BV", ctx=context)
-    solver.set("rlimit", budget)
+    solver.set("rlimit", budget if left is None else min(budget, left))
     if timeout is not None:
         solver.set("timeout", max(1, int(1000 * timeout)))
     solver.add(*to_z3([formula], context))
     answer = solver.check()
+    if left is not None:
+        _local.left = left - _spent(solver)
     if answer == z3.unsat:
         return Decision(Answer.UNSAT)
     if answer == z3.unknown:
@@ -90,10 +97,24 @@ def check(
 _local = threading.local()
 
 
-def start_afresh() -> None:
+def start_afresh(budget: int | None = None) -> None:
     """Let the next query of this thread begin a new Z3 context, so that what follows does not
-    depend on what was asked before."""
-    _local.queries = _CONTEXT_QUERIES
+    depend on what was asked before. `budget` is what all queries together may take from then on,
+    in Z3 resource units; None: no limit."""
+    _local.queries, _local.left = _CONTEXT_QUERIES, budget
+
+
+def exhausted() -> bool:
+    """Whether the queries of this thread have taken what `start_afresh` allowed them."""
+    left = getattr(_local, "left", None)
+    return left is not None and left <= 0
+
+
+def _spent(solver: Any) -> int:
+    """The resource units of the last query; the solver counts those of its context."""
+    before: int = _local.counted
+    _local.counted = next((n for name, n in solver.statistics() if name == "rlimit count"), before)
+    return int(_local.counted) - before
 
 
 def _context() -> Any:
@@ -102,7 +123,7 @@ def _context() -> Any:
     import z3
 
     if getattr(_local, "queries", _CONTEXT_QUERIES) >= _CONTEXT_QUERIES:
-        _local.context, _local.queries = z3.Context(), 0
+        _local.context, _local.queries, _local.counted = z3.Context(), 0, 0
     _local.queries += 1
     return _local.context
 

@@ -69,6 +69,16 @@ def test_independent_instructions_may_be_swapped() -> None:
     assert "does the same from any state" in equivalence(target_of(LOONGARCH), mutant)
 
 
+def test_a_lifter_may_cut_the_mutant_elsewhere() -> None:
+    """RISC-V's roriw ends a block of the lifter, and changes places with the next instruction."""
+    target = target_of("riscv64/looped.so")
+    swapped = "1b5e4e61 3b075700"  # roriw t3, t3, 0x14; addw a4, a4, t0
+    rotate, addition = map(bytes.fromhex, swapped.split())
+    at = target.function.address + target.function_bytes.index(rotate + addition)
+    mutant = patched(target, at, addition + rotate)
+    assert equivalence(target, mutant).endswith("does the same from any state")
+
+
 def test_a_cleared_register_may_be_any_constant() -> None:
     at = find(LOONGARCH, CLEAR_A5, CLEAR_A6)
     one = 0x02800400 | 9  # addi.w a5, zero, 1

@@ -120,23 +120,22 @@ class Comparison:
         self._entry = base.function.address
         self._engines = tuple(engine_for(self._architecture, t.code) for t in (base, mutant))
         self._flows = tuple(control_flow(engine, self._entry) for engine in self._engines)
-        one, two = self._flows
-        if one.successors != two.successors:
+        # What a lifter cuts into several blocks, for their length or for an instruction that it is
+        # taught, is one piece here: the cuts may be elsewhere in the mutant.
+        self._pieces = tuple(_pieces(flow) for flow in self._flows)
+        self._successors, successors = (
+            {address: flow.successors[blocks[-1]] for address, blocks in pieces.items()}
+            for flow, pieces in zip(self._flows, self._pieces, strict=True)
+        )
+        if self._successors != successors:
             raise _Different("the control flow differs")
-        # What a lifter cuts into several blocks for their length is one piece here, so that a
-        # change across the cut is seen whole.
-        self._pieces = _pieces(one)
         self._same_bytes = {
             address
-            for address, blocks in self._pieces.items()
-            if all(
-                base.code(block, one.blocks[block].size)
-                == mutant.code(block, two.blocks[block].size)
-                for block in blocks
-            )
+            for address in self._successors
+            if self._code(0, address, base) == self._code(1, address, mutant)
         }
         self._ways: dict[tuple[int, int], tuple[Way, ...]] = {}
-        self._until = time.monotonic() + _ALL_SECONDS
+        self._until = time.process_time() + _ALL_SECONDS
         self.left: set[str] = set()
         """Registers that may differ at a return, and of which more is to be shown."""
 
@@ -147,10 +146,14 @@ class Comparison:
             self._base, self._architecture, lambda block: self._at(0, block), self._successors
         )
 
-    @cached_property
-    def _successors(self) -> dict[int, tuple[int, ...]]:
-        successors = self._flows[0].successors
-        return {address: successors[blocks[-1]] for address, blocks in self._pieces.items()}
+    def _code(self, side: int, address: int, target: Target) -> dict[int, bytes | None]:
+        """The instructions of a piece, by their addresses."""
+        blocks = self._flows[side].blocks
+        return {
+            at: target.code(at, target.instruction_size(at))
+            for block in self._pieces[side][address]
+            for at in blocks[block].instructions
+        }
 
     def argument(self, known: Mapping[int, Constants]) -> str:
         """See `equivalence`; `known` are constants, by block. Raises _Different."""
@@ -176,7 +179,7 @@ class Comparison:
                 if joined != before:
                     behind[following] = joined
                     pending.append(following)
-        changed = sorted(address for address in self._pieces if address not in self._same_bytes)
+        changed = sorted(address for address in self._successors if address not in self._same_bytes)
         where = ", ".join(f"{address:#x}" for address in changed)
         used = sorted({name for address in changed for name in self._used(address, known)})
         state = f"any state with the constant in {', '.join(used)}" if used else "any state"
@@ -198,7 +201,7 @@ class Comparison:
     def _at(self, side: int, address: int) -> tuple[Way, ...]:
         key = (side, address)
         if key not in self._ways:
-            blocks = [self._flows[side].blocks[block] for block in self._pieces[address]]
+            blocks = [self._flows[side].blocks[block] for block in self._pieces[side][address]]
             self._ways[key] = ways(self._architecture, self._engines[side], blocks)
         return self._ways[key]
 
@@ -322,10 +325,9 @@ class Comparison:
         claim = conjunction(claims)
         if claim is TRUE and not memory:
             return True
-        left = self._until - time.monotonic()
-        if left <= 0:
+        if time.process_time() > self._until:
             raise _Different("out of time")
-        return unsatisfiable(pair.script(claim, memory=memory), min(left, _SECONDS))
+        return unsatisfiable(pair.script(claim, memory=memory), _SECONDS)
 
 
 def _pieces(flow: ControlFlow) -> dict[int, list[int]]:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _FEW = 3
 """Calls that are tried first, since most mutants are broken for any inputs."""
+_BUDGET = 4_000_000
+"""What all queries of one proof may take, in Z3 resource units: twice what any program here needs,
+since a loop that runs as long as a word of the state says leads to many hard ones."""
 
 
 @dataclass(frozen=True)
@@ -85,13 +88,23 @@ def _hypothesis(base: Target) -> Hypothesis | None:
 def _judge(
     target: Target, options: Options, every: bool, hypothesis: Hypothesis | None
 ) -> tuple[Verdict, str, str]:
-    from verify.decide import start_afresh
+    from verify.decide import ALL_SPENT, exhausted, start_afresh
+
+    start_afresh(_BUDGET)
+    verdict, refuted_by, reason = _proof(target, options, every, hypothesis)
+    if verdict is Verdict.UNKNOWN and exhausted():
+        reason = f"{reason} ({ALL_SPENT})"
+    return verdict, refuted_by, reason
+
+
+def _proof(
+    target: Target, options: Options, every: bool, hypothesis: Hypothesis | None
+) -> tuple[Verdict, str, str]:
     from verify.lift.machine import Unsupported
     from verify.properties import PROPERTIES
     from verify.prove.segments import segments_of
     from verify.solve import Solver
 
-    start_afresh()
     solver = Solver(options)
     try:
         engine = engine_for(target.architecture, target.code)
