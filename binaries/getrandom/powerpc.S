@@ -25,8 +25,10 @@ __kernel_getrandom:
 	lwz	%r0, CALLER_LR(%r1)
 	mtlr	%r0
 	cmpwi	%r3, 0
+	blt	.Lerror
 	crclr	CR0_SO
-	bgelr
+	blr
+.Lerror:
 	neg	%r3, %r3
 	crset	CR0_SO
 	blr

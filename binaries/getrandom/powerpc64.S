@@ -25,8 +25,10 @@ function __kernel_getrandom
 	ld	%r0, CALLER_LR(%r1)
 	mtlr	%r0
 	cmpdi	%r3, 0
+	blt	.Lerror
 	crclr	CR0_SO
-	bgelr
+	blr
+.Lerror:
 	neg	%r3, %r3
 	crset	CR0_SO
 	blr
