@@ -57,6 +57,7 @@ class Case:
     """A refuted property of a result, with the bytes that it is about."""
 
     def __init__(self, refuted: Refuted, target: Target) -> None:
+        import_angr()
         self.result = refuted.result
         self.property = refuted.property
         self.found: Counterexample = refuted.counterexample
@@ -79,7 +80,6 @@ class Case:
     @cached_property
     def segments(self) -> Segments:
         """The function, executed symbolically from cut point to cut point."""
-        import_angr()
         from verify.lift.select import engine_for
         from verify.prove.segments import segments_of
 

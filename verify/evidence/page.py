@@ -116,6 +116,17 @@ pre { margin: 0; padding: .6rem; background: #f4f4f4; line-height: 1.4; }
 .highlight pre { overflow-x: auto; border-left: 3px solid #888; }
 .highlight .k, .highlight .kn, .highlight .kc { font-weight: 600; }
 .highlight .c1 { font-style: italic; color: #444; }
+@media (max-width: 40rem) {
+  table.facts, table.facts tbody, table.facts tr, table.facts th, table.facts td { display: block; }
+  table.facts tr { border-bottom: 1px solid #bbb; padding: .2rem 0; }
+  table.facts th, table.facts td { border: 0; padding: 0 .3rem; white-space: normal; }
+  table:not(.facts, .words) { font-size: .8rem; }
+  table:not(.facts, .words) :is(th, td) { padding: .2rem; white-space: normal; }
+  thead + tbody td:last-child { min-width: 0; }
+  table.facts td, td code { white-space: normal; overflow-wrap: anywhere; }
+  table.words { font-size: .7rem; } table.words td, table.words th { padding: .2rem .15rem; }
+  .box svg { max-width: 150%; height: auto; }
+}
 @media print { .jp-CodeCell .jp-Cell-inputWrapper { display: none; } }
 """
 """Of a page that is not shown by a notebook's own program. Nothing is said by colour alone."""
