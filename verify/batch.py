@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from verify.errors import InputError, printable
 from verify.image import Running, images_of, read_input
 from verify.locate import find_target
 from verify.resultjson import Failed, Failure, Outcome
+from verify.verdict import Verdict
 
 if TYPE_CHECKING:
+    from verify.cache import ProofCache
     from verify.options import Options
     from verify.prove.segments import Segments
     from verify.run import Progress
@@ -30,6 +31,9 @@ class Listener(Protocol):
 
     def finished(self, result: Result) -> None:
         """It is over."""
+
+    def noted(self, source: str, note: str) -> None:
+        """Something that changes no verdict: one line about a file."""
 
     def failed(self, failure: Failure) -> None:
         """Something cannot be used; in the harness itself while its exception is handled."""
@@ -59,8 +63,9 @@ def prove_files(
     function: str | None,
     options: Options,
     listener: Listener,
+    cache: ProofCache | None = None,
 ) -> Outcome:
-    """Prove the function of every image in every file or process.
+    """Prove the function of every image in every file or process, unless `cache` has the proof.
 
     All files are read before the first proof begins, so that bad input is reported at once. It
     ends neither the other proofs, nor does a failure of the harness.
@@ -85,13 +90,15 @@ def prove_files(
                 fail(Failed.INTERNAL, str(file), internal_error(error))
         for number, target in enumerate(targets, 1):
             listener.started(target, number, len(targets))
-            parts: list[tuple[Segments, Result]] = []
             try:
-                results.append(_prove(target, options, listener, parts))
-                listener.finished(results[-1])
+                result, certificates = _settled(target, options, listener, cache)
+                results.append(result)
+                listener.finished(result)
                 if options.certificate is not None:
+                    from verify.evidence.certificate import save
+
                     place = options.certificate / (str(number) if len(targets) > 1 else "")
-                    _certify(results[-1], parts, place)
+                    save(certificates(), place)
             except InputError as error:
                 fail(Failed.INPUT, error.source, error.reason)
             except Exception as error:  # noqa: BLE001  # likewise
@@ -101,25 +108,57 @@ def prove_files(
     return Outcome(tuple(results), tuple(failures))
 
 
+type _Certificates = Callable[[], Mapping[str, bytes]]
+"""Makes the certificates of a result: file name to content. Raises InputError where none can be."""
+
+
+def _settled(
+    target: Target, options: Options, listener: Listener, cache: ProofCache | None
+) -> tuple[Result, _Certificates]:
+    """The result of a target, from the cache or from a proof, which the cache then keeps."""
+    if cache is None:
+        return _prove(target, options, listener, certified=options.certificate is not None)
+    from verify.evidence.check_model import RefusedError
+
+    try:
+        kept = cache.find(target, options)
+    except RefusedError as note:
+        listener.noted(target.source, str(note))
+        kept = None
+    if kept is not None:
+        return kept.result, lambda: kept.certificates
+    result, certificates = _prove(target, options, listener, certified=True)
+    if result.verdict is Verdict.PROVED:
+        try:
+            made = certificates()
+            cache.keep(target, options, result, made)
+        except (InputError, RefusedError) as note:
+            listener.noted(target.source, getattr(note, "reason", str(note)))
+        else:
+            return result, lambda: made
+    return result, certificates
+
+
 def _prove(
-    target: Target, options: Options, listener: Listener, parts: list[tuple[Segments, Result]]
-) -> Result:
-    """Prove a target; if certificates are wanted, `parts` takes what they are made of."""
+    target: Target, options: Options, listener: Listener, *, certified: bool
+) -> tuple[Result, _Certificates]:
+    """Prove a target; `certified` says that certificates may be wanted."""
     from verify.lift.angr_import import import_angr
 
     import_angr()
     from verify.run import prove
 
-    if options.certificate is None:
-        return prove(target, options, listener.progressed)
-    return prove(target, options, listener.progressed, lambda *part: parts.append(part))
+    parts: list[tuple[Segments, Result]] = []
 
+    def certificates() -> Mapping[str, bytes]:
+        from verify.evidence.certificate import certificates
 
-def _certify(result: Result, parts: Sequence[tuple[Segments, Result]], place: Path) -> None:
-    """Write a certificate of each variant; raises InputError."""
-    from verify.evidence.certificate import certificates, save
+        return certificates(result, parts)
 
-    save(certificates(result, parts), place)
+    if not certified:
+        return prove(target, options, listener.progressed), certificates
+    result = prove(target, options, listener.progressed, lambda *part: parts.append(part))
+    return result, certificates
 
 
 def internal_error(error: BaseException) -> str:

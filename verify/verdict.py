@@ -41,6 +41,9 @@ class Caveat(Enum):
     """"unsat" of one solver was believed."""
     CODE_UNPATCHED = "code-unpatched"
     """The bytes in the file are the bytes that run: what the kernel patches is not known."""
+    READING_CACHED = "reading-cached"
+    """What the code does was not read anew but taken from a proof cache, and so was all that is
+    said beside the verdicts."""
 
 
 @dataclass(frozen=True)

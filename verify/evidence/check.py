@@ -219,10 +219,12 @@ def specification() -> dict[str, str]:
 
 
 def read(directory: Path) -> dict[str, bytes]:
-    """The files of a certificate, which are those that it lists, with the hashes that it lists.
+    """The files of the certificate in a directory, without the list of them; RefusedError."""
+    return listed(load(directory))
 
-    Raises RefusedError.
-    """
+
+def load(directory: Path) -> dict[str, bytes]:
+    """Name to content of all files below a directory, which are ordinary ones; RefusedError."""
     found: dict[str, bytes] = {}
     for path in sorted(directory.rglob("*")):
         if path.is_symlink() or not (path.is_dir() or path.is_file()):
@@ -231,12 +233,21 @@ def read(directory: Path) -> dict[str, bytes]:
             if path.stat().st_size > _MOST_BYTES:
                 raise RefusedError(f"{path.name} is larger than {_MOST_BYTES >> 20} MiB")
             found[path.relative_to(directory).as_posix()] = path.read_bytes()
-    listed = found.pop(SUMS, None)
-    if listed is None:
-        raise RefusedError(f"{SUMS} is missing")
-    if listed != sums(found):
-        raise RefusedError(f"the files are not those that {SUMS} lists")
     return found
+
+
+def listed(found: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files but for the list, if they are those that it lists, with the hashes that it lists.
+
+    Raises RefusedError.
+    """
+    files = dict(found)
+    stated = files.pop(SUMS, None)
+    if stated is None:
+        raise RefusedError(f"{SUMS} is missing")
+    if stated != sums(files):
+        raise RefusedError(f"the files are not those that {SUMS} lists")
+    return files
 
 
 def sums(files: Mapping[str, bytes]) -> bytes:

@@ -66,6 +66,10 @@ class Display:
             print_result(self._console, result)
             self._console.print()
 
+    def noted(self, source: str, note: str) -> None:
+        """Print the note above the live line."""
+        print(f"vdso-verify: {printable(source)}: {note}", file=sys.stderr)  # noqa: T201
+
     def failed(self, failure: Failure) -> None:
         """Print the error in place of the live line."""
         self._live.close()

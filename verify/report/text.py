@@ -14,6 +14,7 @@ from verify.report.counterexample import counterexample_text
 from verify.verdict import (
     AS_BUILT,
     AS_RUNNING,
+    Caveat,
     Check,
     PropertyResult,
     Residue,
@@ -64,7 +65,10 @@ def print_one_line(console: Console, result: Result) -> None:
     """The file, the function and the worst verdict."""
     target = result.target
     line = Text(f"{printable(target.source)}: {printable(target.function)}: ")
-    console.print(line.append(_verdict(result.verdict)), soft_wrap=True)
+    line.append(_verdict(result.verdict))
+    if Caveat.READING_CACHED in result.caveats:
+        line.append(" (from the proof cache)")
+    console.print(line, soft_wrap=True)
 
 
 def print_totals(console: Console, results: Sequence[Result], errors: int) -> None:
