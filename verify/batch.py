@@ -126,7 +126,7 @@ def _settled(
         listener.noted(target.source, str(note))
         kept = None
     if kept is not None:
-        return kept.result, lambda: kept.certificates
+        return kept.result, kept.certificates
     result, certificates = _prove(target, options, listener, certified=True)
     if result.verdict is Verdict.PROVED:
         try:

@@ -62,10 +62,22 @@ _SHOWN = 12
 
 @dataclass(frozen=True)
 class Kept:
-    """A proof from the cache: its result, and file name to content of its certificates."""
+    """A proof from the cache: its result, and the certificate of each variant by its directory, as
+    its index and its files."""
 
     result: Result
-    certificates: Mapping[str, bytes]
+    parts: Mapping[str, tuple[Mapping[str, Any], Mapping[str, bytes]]]
+
+    def certificates(self) -> dict[str, bytes]:
+        """File name to content of the certificates, as a proof would write them now."""
+        target = encode(self.result.target) | {"source": PurePath(self.result.target.source).name}
+        found: dict[str, bytes] = {}
+        for place, (index, contents) in self.parts.items():
+            named = check.dumps({**index, "target": target}).encode()
+            files = {**contents, check.INDEX: named}
+            files[check.SUMS] = check.sums(files)
+            found |= {place + name: content for name, content in files.items()}
+        return found
 
 
 def hash_of(packages: Mapping[str, Path]) -> str:
@@ -204,20 +216,16 @@ class ProofCache:
         if not hmac.compare_digest(seal, self._seal(key, files)):
             raise RefusedError("its seal does not fit")
         result = _result(files.pop(RESULT), target, options)
-        certificates: dict[str, bytes] = {}
+        parts: dict[str, tuple[Mapping[str, Any], Mapping[str, bytes]]] = {}
         decided = 0
         for number in range(1, len(result.variants) + 1):
-            place = f"{CERTIFICATE}variant{number}/" if len(result.variants) > 1 else CERTIFICATE
-            mine = {name.removeprefix(place): files.pop(name) for name in _below(files, place)}
-            contents = check.listed(dict(mine))
+            place = f"variant{number}/" if len(result.variants) > 1 else ""
+            contents = check.listed(_taken(files, CERTIFICATE + place))
             index, found = check.examine(contents)
             check_abi(index)
             _compare(index, contents[check.CODE], result, number, target)
             decided += _decide_again(found)
-            mine = _named(contents, index, result)
-            certificates |= {
-                place.removeprefix(CERTIFICATE) + name: content for name, content in mine.items()
-            }
+            parts[place] = index, contents
         if files:
             raise RefusedError("it has files that belong to no certificate")
         solver = version(SOLVER)
@@ -231,15 +239,17 @@ class ProofCache:
             caveats=(*result.caveats, Caveat.READING_CACHED),
             tools={**result.tools, SOLVER: solver},
         )
-        return Kept(shown, certificates)
+        return Kept(shown, parts)
 
 
 def _message(key: str, why: str) -> str:
     return f"cache entry {key[:_SHOWN]} is not used ({why}); proved anew"
 
 
-def _below(files: Mapping[str, bytes], place: str) -> list[str]:
-    return [name for name in files if name.startswith(place)]
+def _taken(files: dict[str, bytes], place: str) -> dict[str, bytes]:
+    """The files below a directory, which are taken out."""
+    names = [name for name in files if name.startswith(place)]
+    return {name.removeprefix(place): files.pop(name) for name in names}
 
 
 def _result(text: bytes, target: Target, options: Options) -> Result:
@@ -287,18 +297,9 @@ def _decide_again(found: list[Obligation]) -> int:
     """Decide obligations; their number. Raises RefusedError where one is not as claimed."""
     answers: dict[str, str] = {}
     for one in found:
-        if one.question not in answers:
-            answers[one.question] = SOLVERS[SOLVER](one.question, SECONDS)
-        if answers[one.question] != one.answer:
-            raise RefusedError(f"{one.id}: {answers[one.question]} by {SOLVER}")
+        question = one.question
+        if question not in answers:
+            answers[question] = SOLVERS[SOLVER](question, SECONDS)
+        if answers[question] != one.answer:
+            raise RefusedError(f"{one.id}: {answers[question]} by {SOLVER}")
     return len(found)
-
-
-def _named(
-    contents: Mapping[str, bytes], index: Mapping[str, Any], result: Result
-) -> dict[str, bytes]:
-    """A certificate with the names of today's target in it, as a proof would write it now."""
-    target = encode(result.target)
-    named = {**index, "target": {**target, "source": PurePath(result.target.source).name}}
-    files = {**contents, check.INDEX: check.dumps(named).encode()}
-    return {**files, check.SUMS: check.sums(files)}
