@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from verify.alternatives import Unreadable, alternatives_in
 from verify.arch import ARCHITECTURES, find_architecture
 from verify.errors import InputError
+from verify.image import SYMBOL
 from verify.target import Alternative, CodeSegment, Function, Target
 
 if TYPE_CHECKING:
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from verify.image import Image, Symbol
     from verify.image.elf import Descriptor
     from verify.lift.machine import Machine
-
-SYMBOL = "__arch_chacha20_blocks_nostack"
-"""The kernel's name for the function under proof."""
 
 BY_HAND = "name the function with --function NAME or --function 0xADDRESS"
 LISTED = 8

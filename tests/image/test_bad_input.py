@@ -67,7 +67,7 @@ CASES: dict[str, tuple[bytes, str]] = {
     "noise": (NOISE, "neither ELF nor a known kernel image"),
     "ELF magic only": (b"\x7fELF", "truncated ELF file"),
     "core dump": (elves.shared_object(kind=elves.ET_CORE), "ELF type ET_CORE"),
-    "library": (elves.shared_object(exports=("printf",)), NO_VDSO),
+    "library": (elves.shared_object(exports=("printf",), local=False), NO_VDSO),
     "vDSO without getrandom": (
         WITHOUT_GETRANDOM,
         "the vDSO has no getrandom function; it exports __vdso_getcpu, __vdso_time",

@@ -142,6 +142,11 @@ def test_relocatable_object_is_returned_as_it_is() -> None:
     )
 
 
+def test_the_function_alone_in_a_shared_object_is_returned_as_it_is() -> None:
+    (image,) = images_in(LIBRARY, "linked.so", "linked")
+    assert (image.name, image.data, image.path) == ("linked", LIBRARY, ("linked.so",))
+
+
 @pytest.mark.parametrize(
     ("file", "name"),
     [

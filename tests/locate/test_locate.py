@@ -15,8 +15,8 @@ import pytest
 from tests.image import elves
 from verify.arch import ARCHITECTURES
 from verify.errors import InputError
-from verify.image import Elf, Image, Segment, Symbol, images_in
-from verify.locate import SYMBOL, find_target
+from verify.image import SYMBOL, Elf, Image, Segment, Symbol, images_in
+from verify.locate import find_target
 
 if TYPE_CHECKING:
     from verify.target import Target

@@ -1,6 +1,15 @@
 """From any file a user has to an ELF vDSO."""
 
-from verify.image.elf import GETRANDOM_NAMES, Elf, Image, Relocation, Section, Segment, Symbol
+from verify.image.elf import (
+    GETRANDOM_NAMES,
+    SYMBOL,
+    Elf,
+    Image,
+    Relocation,
+    Section,
+    Segment,
+    Symbol,
+)
 from verify.image.elfparse import parse_elf
 from verify.image.extract import extract_to
 from verify.image.running import Running
@@ -8,6 +17,7 @@ from verify.image.search import Input, images_in, images_of, open_images, read_i
 
 __all__ = [
     "GETRANDOM_NAMES",
+    "SYMBOL",
     "Elf",
     "Image",
     "Input",

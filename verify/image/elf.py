@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+SYMBOL = "__arch_chacha20_blocks_nostack"
+"""The kernel's name for the function under proof."""
 GETRANDOM_NAMES = ("__vdso_getrandom", "__kernel_getrandom")
 VDSO_PREFIXES = ("__vdso_", "__kernel_")
 
@@ -109,6 +111,11 @@ class Elf:
         return any(
             s.executable and s.address <= address < s.address + s.size for s in self.sections
         )
+
+    @property
+    def has_chacha20(self) -> bool:
+        """Whether it has the function under proof, by its name."""
+        return any(s.name == SYMBOL and s.is_function for s in self.symbols)
 
     @property
     def exports(self) -> tuple[str, ...]:

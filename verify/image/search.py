@@ -95,6 +95,10 @@ class _Search:
             if elf.exports:
                 self._vdso(bytes(data), trail, elf)
                 return
+            if elf.has_chacha20:
+                # What a linker makes of the function alone.
+                self.found.append((bytes(data), trail, elf))
+                return
         if not self._embedded(data, trail):
             for description, payload in packed_kernels(data, self.budget):
                 self._payload(payload, (*trail, description))
@@ -167,8 +171,9 @@ def _images(search: _Search, own_name: str) -> tuple[Image, ...]:
 def images_in(data: Buffer, source: str, name: str = "vdso") -> tuple[Image, ...]:
     """Return the images in the file contents `data`, in the order in which they stand there.
 
-    A shared object with a getrandom function and a relocatable object are returned as they are,
-    named `name`; in a kernel, every vDSO with a getrandom function. Raises `InputError`, naming
+    A shared object with a getrandom function or the function under proof and a relocatable object
+    are returned as they are, named `name`; in a kernel, every vDSO with a getrandom
+    function. Raises `InputError`, naming
     `source`, for everything else.
     """
     if not data:
