@@ -12,6 +12,7 @@ from verify.errors import InputError
 from verify.evidence.certificate import certificates
 from verify.evidence.check import INDEX, SUMS
 from verify.options import Options
+from verify.verdict import AS_RUNNING
 
 if TYPE_CHECKING:
     from verify.prove.segments import Segments
@@ -50,6 +51,9 @@ def _again(index: Mapping[str, Any], target: Target) -> dict[str, bytes]:
         path=tuple(about["path"]),
         function=replace(target.function, name=about["function"], located=about["located"]),
     )
+    if variant["name"] == AS_RUNNING:
+        # A copy of the memory in which the kernel has applied its alternatives.
+        named = replace(named, running=True, alternatives=(), patching_unknown="", unusable="")
     options = Options(properties=tuple(index["verdicts"]))
     result = prove(named, options, certify=lambda *part: parts.append(part))
     made = certificates(result, parts)
