@@ -46,6 +46,9 @@ docs: setup setup-qemu ## Write what commands print, and their help, into README
 	$(VENV)/python -m scripts.transcripts
 
 readme: setup ## Write the table of the kernels proved last into README.md
+readme: setup ## Write what prove prints, and the kernels proved last, into README.md and docs/ci.md
+	$(VENV)/python -m scripts.samples
+	$(VENV)/python -m scripts.ci_samples
 	$(VENV)/python -m scripts.kernels_table $(KERNELS)/verdicts.json
 
 binaries: setup ## Rebuild the project's own binaries

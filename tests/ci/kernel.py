@@ -20,14 +20,17 @@ PLACES = {
 """Where Linux has vgetrandom-chacha.S."""
 
 
+SOURCE = "arch/x86/entry/vdso/vgetrandom-chacha.S"
+"""A source that was not built."""
+
+
 @cache
 def assembled(architecture: str) -> bytes:
     """The object of the looped program, as a kernel's build makes one."""
     assemble = [sys.executable, "-m", "ziglang", "cc", "-target", f"{architecture}-linux-gnu"]
     source = BINARIES / architecture / "looped.S"
-    done = subprocess.run(
-        [*assemble, "-c", "-o", "/dev/stdout", str(source)], capture_output=True, check=True
-    )
+    options = ["-g0", "-c", "-o", "/dev/stdout"]
+    done = subprocess.run([*assemble, *options, str(source)], capture_output=True, check=True)
     return done.stdout
 
 
@@ -68,3 +71,36 @@ def ci_prove(tree: Path, *files: str, **variables: str) -> subprocess.CompletedP
         text=True,
         check=False,
     )
+
+
+def indented(text: str) -> str:
+    """As a block of a page."""
+    return "\n".join(f"    {line}".rstrip() for line in text.splitlines())
+
+
+def samples(tree: Path) -> dict[str, str]:
+    """What docs/ci.md shows, by the name of the section: two runs of the script, and the hook."""
+    name = object_in(tree, "loongarch64")
+    variables = {
+        "VDSO_VERIFY_PROPERTIES": "counter abi",
+        "VDSO_VERIFY_FORMATS": "",
+        "VDSO_VERIFY_CACHE": "cache",
+        "GITHUB_STEP_SUMMARY": "summary.md",
+    }
+    ci_prove(tree, name, **variables)
+    summary = (tree / "summary.md").read_text()
+    again = ci_prove(tree, name, **variables)
+    cached = [line for line in again.stdout.splitlines() if "cache" in line]
+    hook = subprocess.run(
+        ["/bin/sh", str(CI_PROVE.with_name("pre-commit-prove")), SOURCE],
+        cwd=tree,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return {
+        "summary": f"```markdown\n{summary}```",
+        "cached": indented("\n".join(cached)),
+        "hook": indented(hook.stderr),
+    }
