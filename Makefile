@@ -44,11 +44,9 @@ bench: setup ## Measure the prover and write the table into README.md
 docs: setup setup-qemu ## Write what commands print, and their help, into README.md and docs
 	$(VENV)/python -m scripts.commands
 	$(VENV)/python -m scripts.transcripts
+	$(VENV)/python -m scripts.ci_samples
 
 readme: setup ## Write the table of the kernels proved last into README.md
-readme: setup ## Write what prove prints, and the kernels proved last, into README.md and docs/ci.md
-	$(VENV)/python -m scripts.samples
-	$(VENV)/python -m scripts.ci_samples
 	$(VENV)/python -m scripts.kernels_table $(KERNELS)/verdicts.json
 
 binaries: setup ## Rebuild the project's own binaries

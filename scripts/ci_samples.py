@@ -8,12 +8,10 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from scripts.readme import replace_section
-from tests.ci.kernel import ROOT, samples
-
-PAGE = ROOT / "docs/ci.md"
+from scripts.pages import DOCS, replace_section
+from tests.ci.kernel import samples
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as directory:
         for name, text in samples(Path(directory)).items():
-            replace_section(name, text, PAGE)
+            replace_section(name, text, DOCS / "ci.md")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
@@ -20,6 +20,7 @@ from typer.exceptions import TyperException
 from verify import __version__
 from verify.arch import DEBIAN
 from verify.batch import internal_error, prove_files, targets_in
+from verify.cacheoption import Cache, NoCache, opened
 from verify.errors import InputError
 from verify.evidence.check_command import register as register_check
 from verify.evidence.command import register as register_replay
@@ -35,14 +36,7 @@ from verify.report.download import download_bar
 from verify.resultjson import Failed, Failure, Outcome, dumps, inspections_to_json, to_json
 from verify.validate.command import register as register_validate_lifter
 
-if TYPE_CHECKING:
-    from verify.cache import ProofCache
-
 PROGRAM = "vdso-verify"
-CACHE_VARIABLE = "VDSO_VERIFY_CACHE"
-"""Names the proof cache where --cache does not."""
-CACHE_KEY_VARIABLE = "VDSO_VERIFY_CACHE_KEY"
-"""The secret without which nobody can make an entry of the cache that is believed."""
 EXIT_INPUT = 2
 EXIT_UNKNOWN = 3
 EXIT_INTERRUPTED = 130
@@ -187,20 +181,8 @@ def prove_command(  # noqa: PLR0913  # one for each option
             " they do not agree on is UNKNOWN.",
         ),
     ] = Options.both_lifters,
-    cache: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            envvar=CACHE_VARIABLE,
-            show_default=False,
-            help="Keep proofs in DIR, which is made, and prove again only what is not there: what"
-            " is there has its certificate checked and its obligations decided anew by another"
-            f" solver. Seals are made with ${CACHE_KEY_VARIABLE}, if that is set.",
-        ),
-    ] = None,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Prove everything, and keep nothing.")
-    ] = False,
+    cache: Cache = None,
+    no_cache: NoCache = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print one line per function.")
     ] = False,
@@ -222,7 +204,7 @@ def prove_command(  # noqa: PLR0913  # one for each option
         raise typer.BadParameter("a certificate is of one lifter: leave out --both-lifters")
     if certificate is not None:
         require_empty(certificate)
-    kept = None if no_cache or cache is None else _cache(cache, both_lifters)
+    kept = opened(cache, no_cache=no_cache, both_lifters=both_lifters)
     chosen = tuple(name for name in PROPERTIES if name in (properties or PROPERTIES))
     options = Options(chosen, budget, timeout, jobs, replay, certificate, both_lifters)
     debug = context.obj.debug
@@ -230,20 +212,6 @@ def prove_command(  # noqa: PLR0913  # one for each option
     outcome = prove_files(_inputs(files, running), function, options, display, kept)
     display.ended(outcome)
     return _write_outcome(json, outcome)
-
-
-def _cache(directory: Path, both_lifters: bool) -> ProofCache:
-    """The proof cache in a directory; raises BadParameter where none can be used."""
-    if both_lifters:
-        raise typer.BadParameter(
-            "a cache holds certificates, which are of one lifter: add --no-cache, or leave out"
-            " --both-lifters"
-        )
-    if directory.exists() and not directory.is_dir():
-        raise typer.BadParameter(f"the cache {str(directory)!r} is not a directory")
-    from verify.cache import ProofCache
-
-    return ProofCache(directory, os.environb.get(CACHE_KEY_VARIABLE.encode(), b""))
 
 
 @app.command()

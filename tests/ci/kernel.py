@@ -73,9 +73,9 @@ def ci_prove(tree: Path, *files: str, **variables: str) -> subprocess.CompletedP
     )
 
 
-def indented(text: str) -> str:
+def fenced(text: str, language: str = "text") -> str:
     """As a block of a page."""
-    return "\n".join(f"    {line}".rstrip() for line in text.splitlines())
+    return f"```{language}\n{text.rstrip()}\n```"
 
 
 def samples(tree: Path) -> dict[str, str]:
@@ -90,7 +90,7 @@ def samples(tree: Path) -> dict[str, str]:
     ci_prove(tree, name, **variables)
     summary = (tree / "summary.md").read_text()
     again = ci_prove(tree, name, **variables)
-    cached = [line for line in again.stdout.splitlines() if "cache" in line]
+    cached = [line for line in again.stdout.splitlines() if line.startswith("from the")]
     hook = subprocess.run(
         ["/bin/sh", str(CI_PROVE.with_name("pre-commit-prove")), SOURCE],
         cwd=tree,
@@ -100,7 +100,7 @@ def samples(tree: Path) -> dict[str, str]:
         check=False,
     )
     return {
-        "summary": f"```markdown\n{summary}```",
-        "cached": indented("\n".join(cached)),
-        "hook": indented(hook.stderr),
+        "summary": fenced(summary, "markdown"),
+        "cached": fenced("\n".join(cached)),
+        "hook": fenced(hook.stderr),
     }
