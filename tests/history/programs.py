@@ -22,6 +22,8 @@ LAYOUTS = {
 }
 """Of each program, by its path without the suffix."""
 PROGRAMS = tuple(LAYOUTS)
+EACH_ONCE = tuple(name for name in PROGRAMS if name.endswith("/getrandom"))
+"""The programs for one page size each."""
 FAULTS = load_getrandom(BINARIES)
 
 

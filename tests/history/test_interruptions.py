@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.history.histories import Histories, at
-from tests.history.programs import FAULTS, PROGRAMS, faulty, program
+from tests.history.programs import EACH_ONCE, FAULTS, faulty, program
 from verify.history import execute, is_possible, possible
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def test_at_some_instructions(name: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", EACH_ONCE)
 def test_at_every_instruction(name: str) -> None:
     one = program(name)
     steps = list(Histories(one).interrupted().values())

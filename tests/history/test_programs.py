@@ -7,7 +7,7 @@ import random
 import pytest
 
 from tests.history.histories import Histories, random_history
-from tests.history.programs import BINARIES, PROGRAMS, program
+from tests.history.programs import BINARIES, EACH_ONCE, PROGRAMS, program
 from verify.history import History, departure, execute, specified
 from verify.image import open_images
 
@@ -46,7 +46,7 @@ def test_short_histories(name: str) -> None:
     assert {list(named)[number]: text for number, text in found.items()} == {}
 
 
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if name.endswith("/getrandom")])
+@pytest.mark.parametrize("name", EACH_ONCE)
 def test_random_histories(name: str) -> None:
     assert departures(name, random_histories(name, 70, 3)) == {}
 
