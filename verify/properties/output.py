@@ -8,13 +8,16 @@ at hand completely and nothing before it; it leaves the loop after nblocks passe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from specs.contract import BLOCK_BYTES
 from verify.lift.memory import Access
 from verify.properties.model import Property, Stated, merged, unknown_memory
 from verify.properties.refill import key_read_in_time, overwritten_early
 from verify.prove.correspondence import (
+    Correspondence,
+    Pair,
     SpecificationWords,
     Specified,
     correspond,
@@ -141,41 +144,70 @@ def _is_judged(segment: Segment) -> bool:
     return _blocks_of(segment) > 0 and segment.end != "never" and not enters
 
 
-def _segment(
-    segments: Segments,
-    segment: Segment,
-    early: frozenset[int],
-    known: dict[object, Obligation],
-    done: set[tuple[Term, ...]],
-) -> Stated:
+@dataclass(frozen=True)
+class Compared:
+    """A segment that finishes a block, the specification of the block, and how the two
+    correspond. `obligations` is the id of the obligation that states each pair."""
+
+    segment: Segment
+    specified: Specified
+    found: Correspondence
+    obligations: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All segments that finish a block, and the obligations on the words; paths that part after
+    the block is written have the same words and are compared once."""
+
+    compared: tuple[Compared, ...]
+    obligations: tuple[Obligation, ...]
+
+
+@lru_cache(maxsize=2)
+def comparison(segments: Segments) -> Comparison:
+    """The code compared with the specification, word by word."""
+    known: dict[object, Obligation] = {}
+    done: set[tuple[Term, ...]] = set()
+    compared = []
+    for segment in filter(_is_judged, segments):
+        words = (*written_words(segments, segment), segment.block_count)
+        if words in done:
+            continue
+        done.add(words)
+        origin = origins(segment)
+        specified = _specified(segments, segment)
+        found = correspond(words[:-1], _written(segment), specified)
+        ids = tuple(_state_pair(pair, origin.get(pair.term), known) for pair in found.pairs)
+        compared.append(Compared(segment, specified, found, ids))
+    return Comparison(tuple(compared), tuple(known.values()))
+
+
+def _state_pair(pair: Pair, address: int | None, known: dict[object, Obligation]) -> str:
+    """Add the obligation of a pair to those known, once for each formula; its id."""
+    key = (pair.kind, shape(pair.formula))
+    old = known.get(key)
+    here = (address,) if address is not None else ()
+    if old is None:
+        claim = _CLAIM.get(pair.kind, pair.kind)
+        known[key] = Obligation(
+            f"output/word{len(known)}",
+            f"{claim} equals the specification's, given equal operands",
+            (),
+            pair.formula,
+            here,
+        )
+    else:
+        addresses = tuple(dict.fromkeys((*old.instructions, *here)))
+        known[key] = replace(old, instances=old.instances + 1, instructions=addresses)
+    return known[key].id
+
+
+def _segment(segments: Segments, segment: Segment, early: frozenset[int]) -> Stated:
     blocks = _blocks_of(segment)
     found = [_window(segments, segment), key_read_in_time(segment, blocks, early)]
     if segment.end == "exit":
         found.append(_passes(segments, segment, blocks))
-    judged = _is_judged(segment)
-    words = (*written_words(segments, segment), segment.block_count) if judged else ()
-    if words and words not in done:
-        # Paths that part after the block is written have the same words.
-        done.add(words)
-        origin = origins(segment)
-        specified = _specified(segments, segment)
-        for pair in correspond(words[:-1], _written(segment), specified):
-            key = (pair.kind, shape(pair.formula))
-            old = known.get(key)
-            address = origin.get(pair.term)
-            here = (address,) if address is not None else ()
-            if old is None:
-                known[key] = Obligation(
-                    f"output/word{len(known)}",
-                    f"{_CLAIM.get(pair.kind, pair.kind)} equals the specification's, given "
-                    "equal operands",
-                    (),
-                    pair.formula,
-                    here,
-                )
-            else:
-                addresses = tuple(dict.fromkeys((*old.instructions, *here)))
-                known[key] = replace(old, instances=old.instances + 1, instructions=addresses)
     return Stated(tuple(found))
 
 
@@ -188,11 +220,9 @@ _CLAIM = {
 
 def state(segments: Segments) -> Stated:
     """The obligations of `output`, see the module."""
-    known: dict[object, Obligation] = {}
-    done: set[tuple[Term, ...]] = set()
     early = overwritten_early(segments)
-    parts = [_segment(segments, segment, early, known, done) for segment in segments]
-    words = Stated(tuple(known.values()), unknown_memory(segments))
+    parts = [_segment(segments, segment, early) for segment in segments]
+    words = Stated(comparison(segments).obligations, unknown_memory(segments))
     return merged([*parts, words])
 
 

@@ -43,6 +43,7 @@ class SpecificationWords:
 
     made: dict[Term, str] = field(default_factory=dict)
     operations: list[Term] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
 
     def const(self, value: int, /) -> Term:
         """A constant word."""
@@ -62,6 +63,7 @@ class SpecificationWords:
 
     def _remember(self, term: Term, kind: str) -> Term:
         self.operations.append(term)
+        self.kinds.append(kind)
         if term.value is None:
             self.made.setdefault(term, kind)
         return term
@@ -73,19 +75,20 @@ class Specified:
     the kind of operation that made it, in order.
 
     `operations` has the result of every single operation, also where it is a constant or a word
-    that there was before: 12 of each quarter round, then the 16 additions.
+    that there was before, and `kinds` its kind: 12 of each quarter round, then the 16 additions.
     """
 
     words: tuple[Term, ...]
     made: Mapping[Term, str]
     operations: tuple[Term, ...]
+    kinds: tuple[str, ...]
 
 
 def specified_block(key: Sequence[Term], low: Term, high: Term) -> Specified:
     """block(key, counter) of `specs.chacha20` on terms."""
     words = SpecificationWords()
     result = block(words, key, low, high)
-    return Specified(tuple(result), words.made, tuple(words.operations))
+    return Specified(tuple(result), words.made, tuple(words.operations), tuple(words.kinds))
 
 
 @dataclass(frozen=True)
@@ -99,9 +102,19 @@ class Pair:
     formula: Term
 
 
+@dataclass(frozen=True)
+class Correspondence:
+    """`matched` as `match` gives it; the pairs, those of the output last; and the variable that
+    stands for each word in their formulas."""
+
+    matched: Mapping[Term, Mapping[int, Term]]
+    pairs: tuple[Pair, ...]
+    names: Mapping[Term, Term]
+
+
 def correspond(
     actual: Sequence[Term], written: Collection[Term], specified: Specified
-) -> list[Pair]:
+) -> Correspondence:
     """The obligations that together prove that the actual 32-bit terms are the specified words.
 
     `actual` and `specified.words` are equally long. `written` are the terms that can be taken
@@ -133,7 +146,7 @@ def correspond(
         proved.update(words.values())
     for word, term in zip(specified.words, actual, strict=True):
         pairs.append(Pair(word, "output", term, equal(spec.outside(word), code.outside(term))))
-    return pairs
+    return Correspondence(matched, tuple(pairs), names)
 
 
 def match(
