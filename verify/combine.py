@@ -43,8 +43,15 @@ def combined(target: Target, variants: Sequence[Variant], results: Sequence[Resu
         _property(names, parts)
         for parts in zip(*(result.properties for result in results), strict=True)
     )
+    anatomies = tuple(
+        replace(anatomy, variant=name)
+        for name, result in zip(names, results, strict=True)
+        for anatomy in result.anatomies
+    )
     if len(results) == 1:
-        return replace(first, target=built, properties=properties, variants=summaries)
+        return replace(
+            first, target=built, properties=properties, variants=summaries, anatomies=anatomies
+        )
     return Result(
         built,
         properties,
@@ -58,6 +65,7 @@ def combined(target: Target, variants: Sequence[Variant], results: Sequence[Resu
         sum(result.seconds for result in results),
         summaries,
         first.lifters,
+        anatomies,
     )
 
 

@@ -7,12 +7,13 @@ import functools
 import json
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from verify import __version__
+from verify.anatomy import ListedInstruction
 from verify.inspection import Inspection, Instruction, LoopShape
 from verify.verdict import (
     FORMAT,
@@ -46,14 +47,26 @@ HEXADECIMAL: Mapping[tuple[type, str], int] = {
     (StackWrite, "instruction"): 1,
     (Residue, "writer"): 1,
     (LoopSummary, "head"): 1,
+    (LoopSummary, "last"): 1,
+    (LoopSummary, "back"): 1,
     (TargetSummary, "address"): 1,
     (PatchSummary, "address"): 1,
     (LoopShape, "head"): 1,
     (LoopShape, "last"): 1,
     (Instruction, "address"): 1,
+    (ListedInstruction, "address"): 1,
 }
 """The numbers written as "0x..." with at least so many digits: addresses and machine words, which
 readers of JSON with 53-bit numbers would damage."""
+
+
+ADDED = frozenset(
+    {
+        (Result, "anatomies"),
+        *((LoopSummary, name) for name in ("last", "back", "passes", "held")),
+    }
+)
+"""Members that results of this format lacked once: they are read as if they were empty."""
 
 
 class Failed(Enum):
@@ -135,9 +148,33 @@ def from_json(document: Any) -> Outcome:
         raise ValueError(f"not results of vdso-verify ({error!r})") from None
 
 
+_COLUMNS = 140
+
+
 def dumps(document: Mapping[str, Any]) -> str:
-    """JSON text in ASCII, with a final line end."""
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    """JSON text in ASCII, with a final line end. What fits is on one line."""
+    return "".join(_lines(document, "", "")) + "\n"
+
+
+def _lines(value: Any, indent: str, before: str) -> Iterator[str]:
+    """Pieces of text; `before` is what stands in front of the value on its line."""
+    short = json.dumps(value, allow_nan=False)
+    fits = len(indent) + len(before) + len(short) <= _COLUMNS
+    if fits or not value or not isinstance(value, (Mapping, Sequence)) or isinstance(value, str):
+        yield short
+        return
+    inner = indent + "  "
+    if isinstance(value, Mapping):
+        left, right = "{}"
+        members = [(f"{json.dumps(name)}: ", member) for name, member in value.items()]
+    else:
+        left, right = "[]"
+        members = [("", member) for member in value]
+    yield left
+    for number, (name, member) in enumerate(members):
+        yield f"{',' if number else ''}\n{inner}{name}"
+        yield from _lines(member, inner, name)
+    yield f"\n{indent}{right}"
 
 
 def encode(value: Any) -> Any:
@@ -169,7 +206,13 @@ def decode(kind: Any, value: Any) -> Any:
     if kind is int and isinstance(value, str):
         return int(value, 16)
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        return kind(**{name: decode(hint, value[name]) for name, hint in _fields(kind).items()})
+        return kind(
+            **{
+                name: decode(hint, value[name])
+                for name, hint in _fields(kind).items()
+                if name in value or (kind, name) not in ADDED
+            }
+        )
     if kind is float:
         return float(value)
     if isinstance(kind, type) and issubclass(kind, Enum):

@@ -12,12 +12,13 @@ from verify.lift.angr_import import import_angr
 from verify.lift.select import engine_for
 from verify.options import Options
 from verify.qemu import QemuError
-from verify.summary import loop_summaries, target_summary, tool_versions
+from verify.summary import target_summary, tool_versions
 from verify.target import Alternative, Target
 from verify.validate import unchecked_forms
 from verify.verdict import (
     Caveat,
     Check,
+    LoopSummary,
     PropertyResult,
     Residue,
     Result,
@@ -26,6 +27,7 @@ from verify.verdict import (
 )
 
 if TYPE_CHECKING:
+    from verify.anatomy import Anatomy
     from verify.lift.engine import Engine
     from verify.lift.machine import Unsupported
     from verify.properties import Property, Stated
@@ -178,6 +180,7 @@ def _prove_variant(
         _refute(target, segments, judged, options, progress)
     summary = target_summary(target, segments)
     unchecked = _unchecked(target, segments)
+    anatomies, loops = _anatomy(segments, judged)
     result = Result(
         summary,
         tuple(_result(segments, target, one) for one in judged),
@@ -185,11 +188,12 @@ def _prove_variant(
         _discipline(segments, judged),
         _residues(segments, options),
         _findings(target, segments, unchecked),
-        loop_summaries(segments) if segments is not None else (),
+        loops,
         _caveats(target, unchecked),
         tool_versions(target, executed=any(one.refutation is not None for one in judged)),
         time.perf_counter() - start,
         lifters=(target.architecture.lifter.engine,),
+        anatomies=anatomies,
     )
     if segments is not None:
         certify(segments, result)
@@ -324,6 +328,18 @@ def _not_reproduced(check: Check) -> Check:
     return replace(
         check, verdict=Verdict.UNKNOWN, reason="a counterexample candidate did not reproduce"
     )
+
+
+def _anatomy(
+    segments: Segments | None, judged: Sequence[_Judged]
+) -> tuple[tuple[Anatomy, ...], tuple[LoopSummary, ...]]:
+    from verify.annotate.anatomy import annotated
+
+    if segments is None:
+        return (), ()
+    checks = (decided.check for one in judged for decided in one.decided)
+    anatomy, loops = annotated(segments, {check.id: check.verdict for check in checks})
+    return (anatomy,), loops
 
 
 def _stack_writes(segments: Segments | None, options: Options) -> tuple[StackWrite, ...]:

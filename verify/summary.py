@@ -1,4 +1,4 @@
-"""What a result says of a target besides the verdicts: its bytes, its loops, the tools."""
+"""What a result says of a target besides the verdicts: its bytes, the tools."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verify import __version__
 from verify.qemu import available
-from verify.verdict import LoopSummary, TargetSummary
+from verify.verdict import TargetSummary
 
 if TYPE_CHECKING:
     from verify.prove.segments import Segments
@@ -33,15 +33,6 @@ def target_summary(target: Target, segments: Segments | None) -> TargetSummary:
         target.function.size,
         target.function_sha256,
         function.located,
-    )
-
-
-def loop_summaries(segments: Segments) -> tuple[LoopSummary, ...]:
-    """The loops of the function and what the proof does with each."""
-    cut = segments.loop.head if segments.loop is not None else None
-    return tuple(
-        LoopSummary(loop.head, len(loop.blocks), "blocks" if loop.head == cut else "rounds")
-        for loop in segments.flow.loops
     )
 
 

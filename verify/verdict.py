@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
+from verify.anatomy import Anatomy, Held
+
 FORMAT = 2
 """Version of the JSON format. It changes when a reader of the old one would misunderstand."""
 
@@ -232,11 +234,21 @@ class Residue:
 @dataclass(frozen=True)
 class LoopSummary:
     """A loop of the function: address of its head, number of basic blocks, and its part in the
-    proof (`blocks`: closed by induction; `rounds`: constant number of passes)."""
+    proof (`blocks`: closed by induction; `rounds`: constant number of passes).
+
+    `last` is the address of its last instruction, `back` are the instructions that go back to the
+    head. `passes` is the number of passes where that is a constant, else 0. `held` is what
+    registers and stack hold whenever the head is reached; for `rounds`, at the second and later
+    arrivals.
+    """
 
     head: int
     blocks: int
     part: str
+    last: int | None = None
+    back: tuple[int, ...] = ()
+    passes: int = 0
+    held: tuple[Held, ...] = ()
 
 
 AS_BUILT = "as in the file"
@@ -319,6 +331,8 @@ class Result:
     """What the kernel can make of the function; empty where that is not known."""
     lifters: tuple[str, ...] = ()
     """What read the code, `vex` or `pcode`; with two, each verdict but UNKNOWN is both's."""
+    anatomies: tuple[Anatomy, ...] = ()
+    """What each variant does, instruction by instruction, as far as that is known."""
 
     @property
     def verdict(self) -> Verdict:

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from verify.anatomy import (
+    Anatomy,
+    Held,
+    ListedInstruction,
+    MemoryAccess,
+    MemoryRegion,
+    Part,
+    Role,
+)
 from verify.verdict import (
     Caveat,
     Check,
@@ -47,7 +56,105 @@ EMBEDDED = TargetSummary(
     located="reached from __kernel_getrandom by the call at 0x510",
 )
 TOOLS = {"angr": "10.0.5", "pypcode": "4.0.1", "z3-solver": "5.3.1.0"}
-LOOPS = (LoopSummary(0x3C4, 5, "blocks"), LoopSummary(0x418, 3, "rounds"))
+LOOPS = (
+    LoopSummary(
+        0x3C4,
+        5,
+        "blocks",
+        0x648,
+        (0x648,),
+        0,
+        (
+            Held("a0", "advances", "dst + 64*index", 64),
+            Held("a1", "counter", "the block's counter"),
+            Held("s1", "constant", "key word 0"),
+            Held("t0", "unknown", ""),
+        ),
+    ),
+    LoopSummary(
+        0x418,
+        3,
+        "rounds",
+        0x59C,
+        (0x59C,),
+        10,
+        (Held("a2", "advances", "from 10", -1), Held("a4", "state", "word 0")),
+    ),
+)
+REGIONS = (
+    MemoryRegion("dst", 0, 64, readable=False, writable=True, secret=True),
+    MemoryRegion("key", 0, 32, readable=True, writable=False, secret=True),
+    MemoryRegion("counter", 0, 8, readable=True, writable=True, secret=False),
+    MemoryRegion("stack", -96, 0, readable=True, writable=True, secret=False),
+)
+ODD_ROUNDS = tuple(range(1, 20, 2))
+
+
+def line(
+    address: int, text: str, *roles: Role, accesses: tuple[MemoryAccess, ...] = ()
+) -> ListedInstruction:
+    """An instruction that is executed."""
+    return ListedInstruction(address, "00112233", text, True, roles, accesses)
+
+
+ANATOMY = Anatomy(
+    "",
+    (
+        line(0x360, "addi.d sp, sp,-0x60", Role(Part.FRAME, "sp at entry - 96")),
+        line(
+            0x364,
+            "st.d ra, sp(0x58)",
+            Role(Part.SAVE, "ra of the caller"),
+            accesses=(MemoryAccess("write", "stack", -8, 0, 8, "return address"),),
+        ),
+        line(
+            0x3B8,
+            "ld.w s1, a1(0x0)",
+            Role(Part.INITIAL, "", words=(4,)),
+            accesses=(MemoryAccess("read", "key", 0, 0, 4),),
+        ),
+        line(0x3C4, "nop"),
+        line(
+            0x418,
+            "add.w a4, a4, t0",
+            Role(Part.OPERATION, "sum", ODD_ROUNDS, (1,), (0,)),
+        ),
+        line(0x59C, "bnez a2, 0x418", Role(Part.LOOP, "goes on with the loop at 0x418")),
+        line(
+            0x5A0,
+            "add.w a5, a5, a2",
+            Role(Part.OPERATION, "sum with the initial state", words=(1,)),
+        ),
+        line(
+            0x648,
+            "st.w a5, a0(0x4)",
+            Role(Part.OUTPUT, "", words=(1,)),
+            accesses=(MemoryAccess("write", "dst", 4, 64, 4, "output word 1", True),),
+        ),
+        line(0x690, "move a4, zero", Role(Part.WIPE, "a4"), Role(Part.CONSTANT, "0x0")),
+        line(0x6C0, "ret", Role(Part.RETURN, "")),
+        ListedInstruction(0x6C4, "00004003", "nop", False),
+    ),
+    REGIONS,
+    -96,
+)
+FAULTY_ANATOMY = Anatomy(
+    "facility 148",
+    (
+        line(
+            0x390,
+            "stw r8, 0(r1)",
+            Role(Part.MOVE, "", words=(4, 5)),
+            accesses=(MemoryAccess("write", "stack", -96, 0, 4, "depends on key words k4", True),),
+        ),
+        line(0x394, "stw r9, 8(r5)", accesses=(MemoryAccess("write", "counter", 8, 0, 4, "0x0"),)),
+        line(0x398, "lwzx r9, r5, r8", accesses=(MemoryAccess("read", "code", None, 0, 4),)),
+        line(0x39C, "stw r9, 0(r8)", accesses=(MemoryAccess("write", "", None, 0, 4, "", True),)),
+        line(0x4A4, "rotri.w t0, t0, 0xf"),
+    ),
+    REGIONS,
+    None,
+)
 
 
 def check(name: str, verdict: Verdict = Verdict.PROVED, reason: str = "") -> Check:
@@ -73,6 +180,7 @@ PROVED = Result(
     caveats=(Caveat.REGIONS_DISJOINT, Caveat.SOLVER_TRUSTED, Caveat.CODE_UNPATCHED),
     tools=TOOLS,
     seconds=2.5,
+    anatomies=(ANATOMY,),
 )
 COUNTEREXAMPLE = Counterexample(
     key=(0x03020100, 0x07060504, 0, 1, 2, 3, 0xFFFFFFFF, 0x80000000),
@@ -146,6 +254,7 @@ REFUTED = Result(
     ),
     tools=TOOLS,
     seconds=2.5,
+    anatomies=(FAULTY_ANATOMY,),
 )
 UNKNOWN = Result(
     target=TARGET,

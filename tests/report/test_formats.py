@@ -103,13 +103,23 @@ class Page(HTMLParser):
         self.tags: list[str] = []
         self.open: list[str] = []
         self.text: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
-        assert not any(name in ("src", "href") or name.startswith("on") for name, _ in attrs)
+        assert not any(name == "src" or name.startswith("on") for name, _ in attrs)
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+        self.links += [value or "" for name, value in attrs if name == "href"]
+        for name, value in attrs:
+            if name == "aria-labelledby":
+                self.links += [f"#{one}" for one in (value or "").split()]
         assert tag != "th" or "scope" in dict(attrs)
-        if tag not in ("meta", "br"):
+        if tag not in ("meta", "br", "rect"):
             self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
@@ -125,6 +135,9 @@ def test_page_is_self_contained_and_well_formed() -> None:
     assert page.open == []
     assert not {"script", "link", "img", "iframe"} & set(page.tags)
     assert page.tags.count("h1") == 1
+    assert len(set(page.ids)) == len(page.ids)
+    assert {f"#{one}" for one in page.ids} >= set(page.links)
+    assert page.tags.count("svg") == page.tags.count("desc") > 0
     assert page.tags.count("table") == page.tags.count("caption")
     text = " ".join("".join(page.text).split())
     assert text.index("Verdicts") < text.index("What PROVED means")

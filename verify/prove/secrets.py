@@ -38,7 +38,7 @@ def _dirty_at_head(segments: Segments, key: frozenset[Term]) -> frozenset[Term]:
     dirty: frozenset[Term] = frozenset()
     while True:
         secret = key | dirty
-        tainted = _tainted((value for values in arriving.values() for value in values), secret)
+        tainted = secret_terms((value for values in arriving.values() for value in values), secret)
         found = frozenset(
             unknown
             for unknown, values in arriving.items()
@@ -49,7 +49,7 @@ def _dirty_at_head(segments: Segments, key: frozenset[Term]) -> frozenset[Term]:
         dirty |= found
 
 
-def _tainted(roots: Iterable[Term], secret: frozenset[Term]) -> set[Term]:
+def secret_terms(roots: Iterable[Term], secret: frozenset[Term]) -> set[Term]:
     """All terms below the roots that contain a variable that may hold a secret."""
     found: set[Term] = set()
     for term in postorder(roots):

@@ -60,3 +60,19 @@ def _distance(pointer: Term, other: Term) -> int | None:
         return None
     distance = linear(pointer).plus(linear(other), -1)
     return distance.constant if distance.is_constant else None
+
+
+def lowest_pointer(segments: Segments) -> int | None:
+    """The lowest stack pointer that the function has, in bytes from its value at entry; None where
+    it is not always a constant distance from there."""
+    architecture = segments.target.architecture
+    storage = architecture.register(architecture.stack_pointer).storage
+    offset, size = segments.engine.layout.registers[storage]
+    distances = {
+        _distance(write.value, segments.names.address("sp"))
+        for segment in segments
+        for write in segment.machine.register_writes
+        if write.offset < offset + size and offset < write.offset + write.value.width // 8
+    }
+    known = [0, *(distance for distance in distances if distance is not None)]
+    return None if None in distances else min(known)
