@@ -132,7 +132,7 @@ def steps_in(body: str) -> list[Step]:
 
 def normalised(text: str) -> list[str]:
     """The lines without what differs from one run or machine to the next."""
-    text = re.sub(r" +\d+\.\d\d s\b", " TIME", text)
+    text = re.sub(r"(?m) +(\d+\.\d\d s\b|time$)", " TIME", text)
     text = re.sub(r"qemu-(\w+) version [^;\n]*", r"qemu-\1 VERSION", text)
     return [line.rstrip() for line in text.strip("\n").splitlines()]
 

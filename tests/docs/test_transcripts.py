@@ -51,9 +51,8 @@ def test_another_text_is_replaced_and_nothing_else() -> None:
 
 
 def test_times_and_versions_of_qemu_are_kept() -> None:
-    shown = page_of(
-        "    $ echo 'x  0.12 s, by qemu-ppc version 9'\n    x 3.45 s, by qemu-ppc version 7"
-    )
+    command = "    $ echo 'what   time'; echo 'x  10.12 s, by qemu-ppc version 9'"
+    shown = page_of(f"{command}\n    what  time\n    x  3.45 s, by qemu-ppc version 7")
     assert renewed(shown) == shown
 
 
