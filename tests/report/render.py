@@ -30,7 +30,7 @@ def page() -> str:
     text = re.sub(r"<style>.*?</style>|\s*\n\s*", " ", text, flags=re.DOTALL)
     text = re.sub(r"</(td|th)>", " | ", text)
     text = re.sub(r"</(tr|p|h\d|caption|li|pre|title|desc|text|figcaption|dt|dd)>", "\n", text)
-    lines = (html.unescape(re.sub(r"<[^>]*>", "", line)) for line in text.split("\n"))
+    lines = (html.unescape(re.sub(r"<[^>]*>", " ", line)) for line in text.split("\n"))
     return "".join(f"{line}\n" for line in (" ".join(one.split()) for one in lines) if line)
 
 
