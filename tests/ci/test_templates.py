@@ -119,6 +119,7 @@ def test_the_job_for_gitlab(tmp_path: Path, clone: Path) -> None:
         "VDSO_VERIFY_REVISION": git(clone, "rev-parse", "HEAD").strip(),
         "VDSO_VERIFY_FILES": "arch/*/vdso/vgetrandom-chacha.o",
         "VDSO_VERIFY_PROPERTIES": "abi",
+        "VDSO_VERIFY_FORMATS": "junit",
         "PIP_CACHE_DIR": "",
     }
     done = subprocess.run(

@@ -62,6 +62,14 @@ def test_finds_a_pyenv_version_that_is_not_on_path(path: Path) -> None:
     assert Path(find(path, PYENV_ROOT=str(root)).stdout.strip()).samefile(sys.executable)
 
 
+def test_finds_what_a_runner_of_github_has(path: Path) -> None:
+    cache = path.parent / "cache"
+    executable(cache / "Python/3.11.9/x64/bin/python3", BROKEN_SHIM)
+    executable(cache / "Python/3.13.1/x64/bin/python3", WORKING)
+    found = find(path, RUNNER_TOOL_CACHE=str(cache), PYENV_ROOT=str(path.parent / "pyenv"))
+    assert Path(found.stdout.strip()).samefile(sys.executable)
+
+
 def test_named_interpreter_is_the_only_one_tried(path: Path) -> None:
     executable(path / "python3", WORKING)
     old = executable(path / "old", TOO_OLD)
