@@ -38,6 +38,8 @@ def machine(name: str, emulator: str, byte_order: Literal["little", "big"]) -> M
         size=_STATUS + 8 * 3,
         return_address="x30",
         byte_order=byte_order,
+        # Each process has keys of its own, and an execution may go on in another one.
+        processor="max,pauth=off",
     )
 
 
