@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from verify.mutate.journal import Header, read
@@ -24,14 +25,15 @@ is not proved is executed under QEMU, and is REFUTED only if that shows a proper
 A mutant that is PROVED is either equivalent, or a hole in the harness. To tell, Bitwuzla compares
 it with the function itself, block by block, on PowerPC through the other lifter. Of the states in
 which a block begins nothing is known, but at the entry that the regions of the contract do not
-overlap, and, where the line says so, constants that the function has put into registers before.
+overlap, and, where the line says so, values that the function has put into registers before.
 Invariants and the specification of ChaCha20 play no part in that.
 
 A scratch register may be left with another value, as long as that gives nothing away. Where it is
 no constant, there is no proof of that: it was the same for both keys of each of 64 pairs,
 executed under QEMU, and the line says so.
 
-This page is made by `python -m scripts.mutation JOURNAL...` from what the campaigns wrote.
+This page is made by `python -m scripts.mutation JOURNAL...` from what the campaigns wrote. Of two
+journals on one function the later one replaces what it has judged again (`mutate --open-in`).
 """
 
 _WHAT = {
@@ -45,16 +47,49 @@ _WHAT = {
 }
 
 
-def page(campaigns: Sequence[tuple[Header, tuple[Judgement, ...]]]) -> str:
+def page(journals: Iterable[tuple[Header, tuple[Judgement, ...]]]) -> str:
     """The page as Markdown."""
-    return "\n".join([HEAD, *(line for one in campaigns for line in _campaign(*one)), ""])
+    campaigns = by_function(journals)
+    return "\n".join([HEAD, *(line for one in campaigns for line in _campaign(one)), ""])
 
 
-def _campaign(header: Header, judged: tuple[Judgement, ...]) -> Iterator[str]:
+@dataclass(frozen=True)
+class Campaign:
+    """All judgements on one function; `again` are the harnesses that judged some anew, with how
+    many."""
+
+    header: Header
+    judged: tuple[Judgement, ...]
+    again: tuple[tuple[str, int], ...] = ()
+
+    def amended(self, header: Header, judged: Sequence[Judgement]) -> Campaign:
+        """With other judgements in place of those on the same mutants."""
+        new = {one.mutant.id: one for one in judged}
+        return Campaign(
+            self.header,
+            tuple(new.get(one.mutant.id, one) for one in self.judged),
+            (*self.again, (header.harness, len(judged))),
+        )
+
+
+def by_function(journals: Iterable[tuple[Header, tuple[Judgement, ...]]]) -> list[Campaign]:
+    """The journals' campaigns, later judgements in place of earlier ones."""
+    found: dict[str, Campaign] = {}
+    for header, judged in journals:
+        before = found.get(header.function_sha256)
+        campaign = before.amended(header, judged) if before else Campaign(header, judged)
+        found[header.function_sha256] = campaign
+    return list(found.values())
+
+
+def _campaign(campaign: Campaign) -> Iterator[str]:
+    header, judged = campaign.header, campaign.judged
     chosen = "all" if header.selected == header.made else f"{header.selected} (seed {header.seed})"
     yield f"\n## {header.architecture}/{header.source}\n"
     yield f"- function: SHA-256 {header.function_sha256}"
     yield f"- harness: {header.harness}"
+    for harness, number in campaign.again:
+        yield f"- {number} that this left open are judged by another harness: {harness}"
     yield f"- mutants: {chosen} of {header.made}; judged: {len(judged)}"
     yield f"- time: {_median(judged):.2f} s in the median on one core\n"
     yield from _operators(judged)

@@ -153,7 +153,7 @@ def test_a_constant_of_the_function_decides(other: str, holds: bool) -> None:
     target = target_of("s390x/looped.so")
     at = target.function.address + target.function_bytes.index(bytes.fromhex(PERMUTE))
     argument = equivalence(target, patched(target, at, bytes.fromhex(other)))
-    assert argument.endswith("from any state with the constant in v16, v17") is holds
+    assert argument.endswith("from any state with the function's values in v16, v17") is holds
     assert bool(argument) is holds
 
 
@@ -161,9 +161,43 @@ def test_constants_are_those_that_no_way_changes() -> None:
     """The permutation is loaded in front of both loops; the count of rounds changes in one."""
     target = target_of("s390x/looped.so")
     known = Comparison(target, target).constants
-    held = [{variable.name for variable in block} for block in known.values()]
+    held = [
+        {register.name for register, values in block.items() if len(values) == 1}
+        for block in known.values()
+    ]
     assert len(held) == 5 and held[0] == set()
     assert all({"init_v16", "init_v17"} == block for block in held[1:])
+
+
+COUNT_DOWN = 0x02BFFCC6  # addi.w a2, a2, -1
+
+
+@pytest.mark.parametrize(
+    ("word", "holds"),
+    [
+        (0x02FFFCC6, True),  # addi.d a2, a2, -1
+        (0x02BFF8C6, False),  # addi.w a2, a2, -2: five double rounds
+        (0x02800006, False),  # addi.w a2, zero, 0: one double round
+    ],
+)
+def test_the_count_of_rounds_is_one_of_ten_values(word: int, holds: bool) -> None:
+    """A sum of 32 and one of 64 bits differ in some state, but not in one that is reached."""
+    at = find(LOONGARCH, COUNT_DOWN)
+    argument = equivalence(target_of(LOONGARCH), changed(LOONGARCH, {at: word}))
+    assert argument.endswith("from any state with the function's values in a2") is holds
+    assert bool(argument) is holds
+
+
+def test_the_values_of_a_register_that_counts() -> None:
+    target = target_of(LOONGARCH)
+    known = Comparison(target, target).constants
+    counts = [
+        values
+        for block in known.values()
+        for register, values in block.items()
+        if register.name == "init_a2" and len(values) > 1
+    ]
+    assert counts == [frozenset(range(1, 11))]
 
 
 def test_relations_join() -> None:

@@ -59,6 +59,14 @@ def mutate(  # noqa: PLR0913  # one for each option
         int | None,
         typer.Option(min=1, metavar="N", help="Judge N of the mutants, which the seed chooses."),
     ] = None,
+    open_in: Annotated[
+        Path | None,
+        typer.Option(
+            "--open-in",
+            metavar="JOURNAL",
+            help="Judge only the mutants that another journal leaves UNKNOWN or not explained.",
+        ),
+    ] = None,
     seed: Annotated[
         int,
         typer.Option(
@@ -110,6 +118,8 @@ def mutate(  # noqa: PLR0913  # one for each option
         title = target.architecture.title
         raise InputError(file, f"the mutation of {title} code is not known") from None
     chosen = choose(made, sample, seed)
+    if open_in is not None:
+        chosen = _left_open(chosen, open_in, target)
     header = Header(
         Path(file).name,
         target.architecture.name,
@@ -163,6 +173,18 @@ def instructions_of(target: Target) -> list[int]:
 
     flow = control_flow(engine_for(target.architecture, target.code), target.function.address)
     return [address for block in flow.blocks.values() for address in block.instructions]
+
+
+def _left_open(mutants: Sequence[Mutant], path: Path, target: Target) -> tuple[Mutant, ...]:
+    """Those that a campaign on the same function has not decided; raises InputError."""
+    from verify.mutate.journal import read
+
+    header, judged = read(path)
+    if header.function_sha256 != target.function_sha256:
+        raise InputError(str(path), f"it is of another function, {header.function_sha256}")
+    left = {one.mutant.id for one in judged if one.verdict is not Verdict.REFUTED}
+    left -= {one.mutant.id for one in judged if one.equivalent}
+    return tuple(mutant for mutant in mutants if mutant.id in left)
 
 
 def _require_proved(target: Target) -> None:

@@ -22,7 +22,7 @@ from specs.contract import ARGUMENTS
 from verify.arch import Architecture, Saved
 from verify.lift.machine import Unsupported
 from verify.lift.select import engine_for
-from verify.mutate.constants import Constants, constants
+from verify.mutate.constants import Constants, constants, several, single
 from verify.mutate.effect import INITIAL, Way, ways
 from verify.mutate.pair import Pair, unsatisfiable
 from verify.prove.cfg import ControlFlow, control_flow
@@ -182,9 +182,9 @@ class Comparison:
         changed = sorted(address for address in self._successors if address not in self._same_bytes)
         where = ", ".join(f"{address:#x}" for address in changed)
         used = sorted({name for address in changed for name in self._used(address, known)})
-        state = f"any state with the constant in {', '.join(used)}" if used else "any state"
+        values = f" with the function's values in {', '.join(used)}" if used else ""
         rest = f"; {', '.join(differing)} may differ behind it, unused" if differing else ""
-        return f"the block at {where} does the same from {state}{rest}"
+        return f"the block at {where} does the same from any state{values}{rest}"
 
     def _used(self, address: int, known: Mapping[int, Constants]) -> set[str]:
         """The registers with constants that a block of the function reads."""
@@ -211,10 +211,12 @@ class Comparison:
         if len(one) != len(two):
             raise _Different(f"the block at {address:#x} has other ways")
         replacement, assumptions = self._states(related)
+        assumptions += several(known)
+        one_value = single(known)
         found: dict[str, Relation] = {}
         for ours, theirs in zip(one, two, strict=True):
             apart = self._apart if address == self._entry else frozenset()
-            mappings = known, {**known, **replacement}
+            mappings = one_value, {**one_value, **replacement}
             pair = Pair(ours, theirs, mappings, assumptions, self._architecture, apart)
             self._require(pair, address)
             leaves = ours.target.value is None
