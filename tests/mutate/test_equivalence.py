@@ -166,7 +166,7 @@ def test_constants_are_those_that_no_way_changes() -> None:
         for block in known.values()
     ]
     assert len(held) == 5 and held[0] == set()
-    assert all({"init_v16", "init_v17"} == block for block in held[1:])
+    assert all({"init_v16", "init_v17"} <= block for block in held[1:])
 
 
 COUNT_DOWN = 0x02BFFCC6  # addi.w a2, a2, -1

@@ -40,7 +40,9 @@ def constants(
         ]
         for following in successors[address]:
             known = [found[following]] if following in found else []
-            reached = (state for to, state in behind if to in (None, following))
+            reached = [state for to, state in behind if to in (None, following)]
+            if not reached:
+                continue
             joined = _either([*known, *reached])
             if not known or joined != known[0]:
                 found[following] = joined
@@ -67,8 +69,6 @@ def several(known: Constants) -> list[Term]:
 
 
 def _either(states: Sequence[Constants]) -> Constants:
-    if not states:
-        return {}
     first, *others = states
     joined = {
         register: values.union(*(other[register] for other in others))
