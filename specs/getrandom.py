@@ -163,6 +163,15 @@ def getrandom[V](
     which no sequence of calls on a zeroed state brings about.
     """
     run = Run(values, port, call, state, environment)
+    outcome = begin(run)
+    for _ in range(ATTEMPTS):
+        outcome = outcome or attempt(run)
+    return outcome or give_up(run)
+
+
+def begin[V](run: Run[V]) -> Outcome[V] | None:
+    """Return what a call does that cannot be served from the state; None once it has the state."""
+    call, values = run.call, run.values
     if is_query(run):
         return run.outcome(run.size(0), parameters(run))
     if straddles_page(run):
@@ -171,16 +180,22 @@ def getrandom[V](
         return fallback(run)
     if values.equal(call.len, run.size(0)):
         return run.outcome(run.size(0))
-    if not claim(run):
-        return fallback(run)
-    for _ in range(ATTEMPTS):
-        if not follow_generation(run):
-            release(run)
-            return fallback(run)
-        amount = serve(run)
-        if is_current(run):
-            release(run)
-            return run.outcome(amount)
+    return None if claim(run) else fallback(run)
+
+
+def attempt[V](run: Run[V]) -> Outcome[V] | None:
+    """Try to serve the call; None where the generation has changed meanwhile."""
+    if not follow_generation(run):
+        return give_up(run)
+    amount = serve(run)
+    if not is_current(run):
+        return None
+    release(run)
+    return run.outcome(amount)
+
+
+def give_up[V](run: Run[V]) -> Outcome[V]:
+    """Give the state back, and let the kernel answer."""
     release(run)
     return fallback(run)
 

@@ -24,6 +24,7 @@ from verify.cacheoption import Cache, NoCache, opened
 from verify.errors import InputError
 from verify.evidence.check_command import register as register_check
 from verify.evidence.command import register as register_replay
+from verify.getrandom.command import register as register_prove_getrandom
 from verify.image import Running, extract_to, open_images
 from verify.image.debian import DEFAULT_SUITE, UnreachableError, fetch
 from verify.mutate.command import register as register_mutate
@@ -314,6 +315,7 @@ register_check(app)
 register_report(app)
 register_replay(app)
 register_mutate(app)
+register_prove_getrandom(app)
 
 
 def _write_outcome(json: str | None, outcome: Outcome) -> int:

@@ -8,9 +8,14 @@ The floating-point registers are the low halves of the 128-bit vector registers 
 v0 to v31); of f24 to f31 (fs0 to fs7) only these are preserved. LASX, which makes them 256 bits
 wide, is not known here: its instructions are refused.
 
+An unsigned int is passed sign-extended (LoongArch procedure call standard, "Integer calling
+convention"). The kernel's data page for getrandom: `enum vdso_pages` of Linux
+`include/vdso/datapage.h`, with pages of 16 KiB.
+
 Alternatives: `struct alt_instr` of the kernel's arch/loongarch/include/asm/alternative.h.
 """
 
+from verify.arch.getrandom_port import GetrandomPort
 from verify.arch.model import Architecture, Lifter, Register, Saved, word_length
 from verify.arch.patching import Condition, Layout, Patching, Table, words_matching
 from verify.arch.system_calls import GENERIC_GETRANDOM, SystemCalls
@@ -91,5 +96,11 @@ LOONGARCH64 = Architecture(
         result="a0",
         getrandom=GENERIC_GETRANDOM,
         destroyed=tuple(f"t{n}" for n in range(9)),
+    ),
+    getrandom_port=GetrandomPort(
+        page_bytes=0x4000,
+        data_page=0x8000,
+        barriers=((0xFFFF_8000, 0x3872_0000),),  # dbar
+        extends="sign",
     ),
 )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Literal
 
+from verify.arch.getrandom_port import GetrandomPort
 from verify.arch.patching import Patching
 from verify.arch.system_calls import SystemCalls
 
@@ -101,7 +102,8 @@ class Architecture:
     `has_flags` tells from `e_flags` whether a file of this machine has this ABI. `other_reading` is
     that of a second, independent lifter, None where there is none. `toc` is the register that holds
     the base of the table of contents at entry, where a function has one; `scratch` is as in
-    Reading. `system_calls` says how Linux is called.
+    Reading. `system_calls` says how Linux is called, `getrandom_port` what a getrandom
+    depends on besides; None where that is not known.
     """
 
     name: str
@@ -133,6 +135,7 @@ class Architecture:
     other_reading: Reading | None = None
     toc: str = ""
     scratch: frozenset[str] = frozenset()
+    getrandom_port: GetrandomPort | None = None
 
     def __post_init__(self) -> None:
         """Name the instruction set after the architecture where it has no other name."""

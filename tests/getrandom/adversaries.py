@@ -1,0 +1,119 @@
+"""Getrandoms that are wrong in one case among very many, and the property that each breaks.
+
+The case is one of those that `FEW` lets through.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from binaries.build import build
+from binaries.patches import Edit, Fault
+from binaries.products import complete
+from tests.history.programs import BUILDS
+from verify.batch import targets_in
+from verify.getrandom.compare import Claim
+from verify.target import Target
+from verify.terms import Term, const, unsigned_less_equal, var
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LEN, _POS = var("len", 64), var("pos[0:1]", 8)
+FEW: tuple[Term, ...] = (
+    unsigned_less_equal(const(198, 64), _LEN),
+    unsigned_less_equal(_LEN, const(205, 64)),
+    unsigned_less_equal(const(92, 8), _POS),
+)
+"""Few lengths and positions, all of which need the batch, blocks and a refill: a proof for these
+takes seconds."""
+
+_COPY = "\t\tto[i] = state->batch[pos + i];\n"
+_ERASE = "\t\tstate->batch[pos + i] = 0;\n"
+_POS_STORED = "\tstate->pos = pos + count;\n"
+
+
+@dataclass(frozen=True)
+class Adversary:
+    """The complete getrandom of LoongArch with one text of its source replaced."""
+
+    name: str
+    breaks: Claim
+    old: str
+    new: str
+
+    def target(self, directory: Path) -> Target:
+        """Built there."""
+        architecture = BUILDS["loongarch64"]
+        assert architecture.getrandom is not None
+        fault = Fault(
+            self.name,
+            "loongarch64",
+            "getrandom",
+            (self.breaks.value,),
+            self.name,
+            (Edit(self.old, self.new),),
+            file="getrandom.c",
+        )
+        product = complete(architecture, architecture.getrandom, "getrandom", fault.path, fault)
+        path = directory / f"{self.name}.so"
+        path.write_bytes(build(product))
+        return target_in(path)
+
+
+def target_in(path: Path) -> Target:
+    """The only target of a file."""
+    (target,) = targets_in(str(path), None)
+    assert isinstance(target, Target)
+    return target
+
+
+ADVERSARIES = (
+    Adversary(
+        "byte-taken-twice",
+        Claim.STREAM,
+        _COPY,
+        "\t\tto[i] = state->batch[pos + i - (i == 3)];\n",
+    ),
+    Adversary(
+        "byte-left", Claim.ERASURE, _ERASE, "\t\tif (i != 5)\n\t\t\tstate->batch[pos + i] = 0;\n"
+    ),
+    Adversary(
+        "pos-too-far-once",
+        Claim.ERASURE,
+        _POS_STORED,
+        "\tstate->pos = pos + count + (size == 9);\n",
+    ),
+    Adversary(
+        "written-in-the-wrong-order",
+        Claim.STREAM,
+        _COPY,
+        "\t\tto[count - 1 - i] = state->batch[pos + i];\n",
+    ),
+    Adversary(
+        "block-left-out",
+        Claim.STREAM,
+        "\t\tcount = size / BLOCK;\n",
+        "\t\tcounter[0] += size == 203;\n\t\tcount = size / BLOCK;\n",
+    ),
+    Adversary(
+        "third-attempt",
+        Claim.FALLBACK,
+        "attempt < ATTEMPTS && !served",
+        "attempt < ATTEMPTS + (size == 199) && !served",
+    ),
+    Adversary(
+        "size-changed",
+        Claim.STREAM,
+        "\t\t\treturn size;\n",
+        "\t\t\treturn size - (size == 204);\n",
+    ),
+    Adversary(
+        "state-used-behind-release",
+        Claim.REENTRY,
+        "\tONCE(state->in_use) = 0;\n\treturn served;\n",
+        "\tONCE(state->in_use) = 0;\n\tif (size == 200)\n\t\tstate->pos = ONCE(state->pos);\n"
+        "\treturn served;\n",
+    ),
+)

@@ -1,0 +1,95 @@
+"""A good getrandom is proved, and none that is wrong in the property that it breaks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from binaries.patches import Fault
+from tests.getrandom.adversaries import ADVERSARIES, FEW, Adversary, target_in
+from tests.history.programs import BINARIES, FAULTS, LAYOUTS
+from verify.getrandom.compare import Claim
+from verify.getrandom.prove import prove_getrandom
+from verify.getrandom.setting import Layout
+from verify.image import open_images
+from verify.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from verify.target import Target
+    from verify.terms import Term
+
+DECIDED = {claim.value for claim in Claim}
+OURS = tuple(fault for fault in FAULTS if fault.architecture == "loongarch64")
+
+
+def proved(
+    path: Path, target: Target, layout: Layout | None = None, more: Iterable[Term] = ()
+) -> set[str]:
+    """The properties that are proved of the getrandom in a file."""
+    (image,) = open_images(path)
+    function = image.elf.getrandom
+    assert function is not None
+    results = prove_getrandom(target, function.address, layout, more)
+    assert {one.property for one in results} == DECIDED
+    assert {one.verdict for one in results} <= {Verdict.PROVED, Verdict.UNKNOWN}
+    assert all(bool(one.reason) == (one.verdict is Verdict.UNKNOWN) for one in results)
+    return {one.property for one in results if one.verdict is Verdict.PROVED}
+
+
+def test_a_good_one_for_few_calls() -> None:
+    path = BINARIES / "loongarch64/getrandom.so"
+    assert proved(path, target_in(path), more=FEW) == DECIDED
+
+
+@pytest.mark.every_fault
+@pytest.mark.parametrize("name", ["getrandom", "getrandom_64k"])
+def test_a_good_one(name: str) -> None:
+    path = BINARIES / f"loongarch64/{name}.so"
+    layout = LAYOUTS[f"loongarch64/{name}"]
+    given = Layout(layout.page_size, layout.data_page)
+    assert proved(path, target_in(path), given) == DECIDED
+
+
+def test_where_the_data_page_is_not() -> None:
+    path = BINARIES / "loongarch64/getrandom.so"
+    assert "fallback" not in proved(path, target_in(path), Layout(0x4000, 0x4000), FEW)
+
+
+@pytest.mark.every_fault
+def test_another_size_of_pages() -> None:
+    path = BINARIES / "loongarch64/getrandom.so"
+    assert "fallback" not in proved(path, target_in(path), Layout(0x1000, 0x8000), FEW)
+
+
+@pytest.mark.parametrize("adversary", ADVERSARIES[:2], ids=lambda one: one.name)
+def test_one_case_among_many(adversary: Adversary, tmp_path: Path) -> None:
+    target = adversary.target(tmp_path)
+    found = proved(tmp_path / f"{adversary.name}.so", target, more=FEW)
+    assert adversary.breaks.value not in found
+
+
+@pytest.mark.every_fault
+@pytest.mark.parametrize("adversary", ADVERSARIES[2:], ids=lambda one: one.name)
+def test_one_case_among_many_others(adversary: Adversary, tmp_path: Path) -> None:
+    target = adversary.target(tmp_path)
+    found = proved(tmp_path / f"{adversary.name}.so", target, more=FEW)
+    assert adversary.breaks.value not in found
+
+
+@pytest.mark.every_fault
+@pytest.mark.parametrize("fault", OURS, ids=lambda fault: fault.name)
+def test_a_fault(fault: Fault) -> None:
+    path = BINARIES.parent / fault.path
+    broken = DECIDED & set(fault.refuted_by)
+    assert broken
+    assert not broken & proved(path, target_in(path))
+
+
+@pytest.mark.parametrize("architecture", ["powerpc64le", "x86_64"])
+def test_others_are_unknown(architecture: str) -> None:
+    path = BINARIES / f"{architecture}/getrandom.so"
+    assert proved(path, target_in(path)) == set()

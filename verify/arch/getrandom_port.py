@@ -1,0 +1,21 @@
+"""What a getrandom depends on besides how Linux is called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class GetrandomPort:
+    """One architecture's port of the vDSO's getrandom, as kernels have it by default.
+
+    `page_bytes` is the size of a page; the data page of the kernel's generator lies `data_page`
+    bytes in front of the image. `barriers` are the (mask, value) of instructions that order
+    accesses and do nothing else. `extends` is how a caller extends an unsigned int to a register.
+    """
+
+    page_bytes: int
+    data_page: int
+    barriers: tuple[tuple[int, int], ...]
+    extends: Literal["sign", "zero", "not"]

@@ -1,0 +1,183 @@
+"""The two parts of a getrandom: up to its first return to the head of the retry loop, and from any
+such return on.
+
+Where paths come back to the head, whatever the first attempt has changed is replaced by variables
+that stand for anything, so that one second attempt is executed for all of them. What is kept of it:
+pos is at most 96; what lies in front of it in the batch is erased, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from specs.opaque_state import BATCH_BYTES
+from verify.getrandom.contracts import set_counter
+from verify.getrandom.events import Field, PageRead, Zero
+from verify.getrandom.loops import Loops
+from verify.getrandom.paths import Path, Walker
+from verify.getrandom.setting import Setting, entry_machine, granted, memory_of
+from verify.lift.machine import Machine, Unsupported
+from verify.lift.memory import STACK
+from verify.terms import (
+    Linear,
+    Term,
+    concat,
+    conjunction,
+    const,
+    extract,
+    linear,
+    unsigned_less_equal,
+    var,
+    zero_extend,
+)
+
+AGAIN_POS = var("pos again", 8)
+AGAIN_COUNTER = var("counter again", 64)
+_WORD_BITS = 64
+_MOST_READS = 16
+
+
+@dataclass(frozen=True)
+class Part:
+    """All paths from one point on. `start` is where they begin, with no events but what is known to
+    be erased; `returned` and `back` are those that return from the function, and those that come
+    to the head of the retry loop once more. `counter` is ChaCha20's block counter at the start, and
+    `slot` where it lies, from the stack pointer at entry; None if ChaCha20 is never called."""
+
+    start: Path
+    counter: Term
+    slot: int | None
+    returned: tuple[Path, ...]
+    back: tuple[Path, ...]
+
+
+class Attempts:
+    """Executes the parts of one function."""
+
+    def __init__(self, walker: Walker) -> None:
+        self._walker = walker
+        self._loops = Loops(walker)
+        loops = walker.setting.flow.loops
+        widest = max(loops, key=lambda loop: len(loop.blocks), default=None)
+        self._head = widest.head if widest is not None and len(widest.blocks) > 1 else None
+
+    def parts(self, more: Iterable[Term] = ()) -> tuple[Part, ...]:
+        """The first part, and a second one for each different state that the first comes back in.
+
+        `more` are assumptions on top of what a caller grants. Raises Unsupported.
+        """
+        setting = self._walker.setting
+        machine = entry_machine(setting)
+        start = Path(machine, (*granted(setting, machine), *more))
+        first = self._part(start, const(0, 64), once=True)
+        second: dict[object, Part] = {}
+        for path in first.back:
+            again = self._again(path, first.slot)
+            key = _same(again)
+            if key not in second:
+                second[key] = self._part(again, AGAIN_COUNTER, once=False)
+        return first, *second.values()
+
+    def _part(self, start: Path, counter: Term, *, once: bool) -> Part:
+        """All paths that end where one comes to the head of the retry loop; if `once`, where one
+        comes there for the second time."""
+        returned, back = [], []
+        pending = [(start, once)]
+        while pending:
+            path, free = pending.pop()
+            for after in self._loops.step(path):
+                if sum(isinstance(event, PageRead) for event in after.events) > _MOST_READS:
+                    raise Unsupported(after.machine.pc, "the data page is read again and again")
+                if after.returned:
+                    returned.append(after)
+                elif after.machine.pc != self._head:
+                    pending.append((after, free))
+                elif free:
+                    pending.append((replace(after, first=after), False))
+                else:
+                    back.append(after)
+        slots = {memory_of(path.machine).counter for path in (*returned, *back)} - {None}
+        if len(slots) > 1:
+            raise Unsupported(self._walker.setting.entry, "ChaCha20's counter has two places")
+        return Part(start, counter, next(iter(slots), None), tuple(returned), tuple(back))
+
+    def _again(self, path: Path, slot: int | None) -> Path:
+        """The path at the head of the retry loop, with all that has changed unknown."""
+        assert path.first is not None
+        machine = path.machine.copy()
+        memory = memory_of(machine)
+        self._check_batch(path)
+        for offset, size in _storages(self._walker.setting, machine):
+            value = _kept(machine, path.first.machine, offset, size)
+            machine.registers.write(offset, machine.converter.leaf(value))
+        width = self._walker.setting.bits
+        stack = memory.region(STACK, Linear(width, 0))
+        before = memory_of(path.first.machine).region(STACK, Linear(width, 0))
+        for offset, size, value in list(stack):
+            was = machine.converter.term(before.read(offset, size))
+            now = machine.converter.term(value)
+            if now is not was and now.value is None:
+                now = var(f"stack again {offset}", 8 * size)
+            stack.write(offset, machine.converter.leaf(now))
+        if slot is not None:
+            set_counter(self._walker.setting, machine, slot, AGAIN_COUNTER)
+            memory.counter = slot
+        memory.region(Field.POS, Linear(width, 0)).write(0, machine.converter.leaf(AGAIN_POS))
+        memory.epoch, memory.key, memory.answers = 0, "state", 0
+        facts = (*path.first.facts, unsigned_less_equal(AGAIN_POS, const(BATCH_BYTES, 8)))
+        erased = Zero(
+            self._walker.setting.entry,
+            0,
+            Linear(width, 0),
+            linear(zero_extend(AGAIN_POS, width - 8)),
+        )
+        return Path(machine, facts, (erased,), path.breaches)
+
+    def _check_batch(self, path: Path) -> None:
+        """What is said of pos and the batch holds where the path comes back."""
+        memory = memory_of(path.machine)
+        width = self._walker.setting.bits
+        pos = path.machine.converter.term(memory.pos())
+        behind = zero_extend(pos, width - 8)
+        claims = [unsigned_less_equal(pos, const(BATCH_BYTES, 8))]
+        claims += [
+            unsigned_less_equal(event.start.plus(event.size).term(), behind)
+            for event in path.events
+            if isinstance(event, Zero) and event.epoch == memory.epoch
+        ]
+        if not self._walker.questions.follows(path.facts, conjunction(claims)):
+            raise Unsupported(
+                path.machine.pc, "more of the batch may be erased than lies before pos"
+            )
+
+
+def _storages(setting: Setting, machine: Machine) -> list[tuple[int, int]]:
+    """(offset, size) in bytes of everything in the register file."""
+    layout = setting.engine.layout
+    found = {layout.enclosing(offset, size)[1:] for offset, size, _ in list(machine.registers)}
+    return sorted(found)
+
+
+def _kept(machine: Machine, first: Machine, offset: int, size: int) -> Term:
+    """A register's value, word by word, where it is what it was at first, or constant; else
+    variables."""
+    now = machine.converter.term(machine.registers.read(offset, size))
+    was = machine.converter.term(first.registers.read(offset, size))
+    words: list[Term] = []
+    for low in range(0, now.width, _WORD_BITS):
+        high = min(low + _WORD_BITS, now.width) - 1
+        word = extract(now, high, low)
+        if word is not extract(was, high, low) and word.value is None:
+            word = var(f"again {offset}[{low}]", high - low + 1)
+        words.insert(0, word)
+    return concat(*words)
+
+
+def _same(path: Path) -> object:
+    """Equal for two paths that go on alike."""
+    machine = path.machine
+    return (
+        path.facts,
+        machine.fingerprint(),
+    )

@@ -1,0 +1,150 @@
+"""What a call of ChaCha20 and a system call do, by their contracts."""
+
+from __future__ import annotations
+
+from specs.contract import BLOCK_BYTES, REFILL_BLOCKS
+from specs.opaque_state import KEY_OFFSET
+from verify.arch import Saved
+from verify.getrandom.events import Keystream, SystemCall
+from verify.getrandom.memory import BUFFER, STATE
+from verify.getrandom.questions import Facts, Questions
+from verify.getrandom.setting import Setting, memory_of
+from verify.lift.machine import Machine, Unsupported
+from verify.lift.memory import STACK
+from verify.terms import (
+    Linear,
+    Term,
+    add,
+    binary,
+    concat,
+    conjunction,
+    const,
+    extract,
+    linear,
+    unsigned_less_equal,
+    zero_extend,
+)
+
+_COUNTER_BITS = 64
+
+
+def system_call(setting: Setting, machine: Machine) -> None:
+    """Record a system call, and let it change what it may change."""
+    how, memory = setting.architecture.system_calls, memory_of(machine)
+    if how.error:
+        raise Unsupported(machine.instruction, "errors of system calls are told in a flag")
+    buffer, length, flags = (setting.read(machine, name) for name in how.arguments[:3])
+    result = memory.origins.fresh("result", setting.bits)
+    number = setting.read(machine, how.number)
+    memory.events.append(SystemCall(memory.at, number, buffer, length, flags, result))
+    for name in how.destroyed:
+        _destroy(setting, machine, name)
+    setting.write(machine, how.result, result)
+    key = add(setting.argument("opaque_state"), const(KEY_OFFSET, setting.bits))
+    # Another call for a key, or one for more, departs from the specification.
+    if linear(buffer) == linear(key):
+        memory.new_key()
+
+
+def chacha20(setting: Setting, machine: Machine, facts: Facts, questions: Questions) -> None:
+    """Let ChaCha20 write its blocks and return; raises Unsupported outside of its contract."""
+    memory, bits, at = memory_of(machine), setting.bits, machine.instruction
+    to, key, counter, blocks = (
+        setting.read(machine, name) for name in setting.architecture.arguments[:4]
+    )
+    expected = add(setting.argument("opaque_state"), const(KEY_OFFSET, bits))
+    if linear(key) != linear(expected):
+        raise Unsupported(at, "ChaCha20 gets another key than the state's")
+    one, most = const(1, bits), const((1 << bits) // BLOCK_BYTES - 1, bits)
+    within = conjunction((unsigned_less_equal(one, blocks), unsigned_less_equal(blocks, most)))
+    if not questions.follows(facts, within):
+        raise Unsupported(at, "ChaCha20 is not shown to be called for one block or more")
+    frame = _frame(setting, machine)
+    slot = _slot(machine, counter, frame)
+    value = counter_at(setting, machine, slot)
+    place = memory.normalise(linear(to))
+    if place is not None and place.region == BUFFER:
+        size = binary("bvmul", blocks, const(BLOCK_BYTES, bits))
+        position = Linear(bits, place.offset, place.index.coefficients)
+        memory.events.append(Keystream(memory.at, position, memory.key, value, size))
+    elif (
+        place is not None
+        and (place.region, place.offset) == (STATE, 0)
+        and place.index.is_constant
+        and blocks.value == REFILL_BLOCKS
+    ):
+        memory.refilled(value)
+    else:
+        raise Unsupported(at, "ChaCha20 writes neither to the buffer nor over batch and key")
+    set_counter(setting, machine, slot, add(value, zero_extend(blocks, _COUNTER_BITS - bits)))
+    for register in setting.architecture.registers:
+        if register.saved is Saved.CALLER:
+            _destroy(setting, machine, register.name)
+    stack = memory.region(STACK, Linear(bits, 0))
+    for offset, length, _ in list(stack):
+        if offset < frame:
+            below = memory.origins.fresh("below", 8 * min(length, frame - offset))
+            stack.write(offset, machine.converter.leaf(below))
+
+
+def _frame(setting: Setting, machine: Machine) -> int:
+    """The stack pointer, from the one at entry; raises Unsupported where it is not aligned."""
+    architecture = setting.architecture
+    value = setting.read(machine, architecture.stack_pointer)
+    offset = linear(value).plus(linear(setting.argument("sp")), -1)
+    if not offset.is_constant or offset.constant % architecture.stack_alignment:
+        raise Unsupported(machine.instruction, "the stack is not aligned at the call of ChaCha20")
+    return offset.constant
+
+
+def _slot(machine: Machine, counter: Term, frame: int) -> int:
+    """Where the counter lies; raises Unsupported where it is no place of the frame, or another one
+    than at an earlier call."""
+    memory = memory_of(machine)
+    place = memory.normalise(linear(counter))
+    if (
+        place is None
+        or place.region != STACK
+        or not place.index.is_constant
+        or not frame <= place.offset <= -_COUNTER_BITS // 8
+        or memory.counter not in (None, place.offset)
+    ):
+        raise Unsupported(
+            machine.instruction, "ChaCha20's counter is not at one place of the frame"
+        )
+    memory.counter = place.offset
+    return place.offset
+
+
+def counter_at(setting: Setting, machine: Machine, slot: int) -> Term:
+    """The 64-bit block counter: two words in the machine's byte order, the low one first."""
+    stack = memory_of(machine).region(STACK, Linear(setting.bits, 0))
+    low, high = (machine.converter.term(stack.read(slot + 4 * n, 4)) for n in range(2))
+    return setting.simplify(concat(high, low))
+
+
+def set_counter(setting: Setting, machine: Machine, slot: int, value: Term) -> None:
+    """Put a 64-bit block counter into its place on the stack."""
+    stack = memory_of(machine).region(STACK, Linear(setting.bits, 0))
+    for number, word in enumerate((extract(value, 31, 0), extract(value, 63, 32))):
+        stack.write(slot + 4 * number, machine.converter.leaf(word))
+
+
+def _destroy(setting: Setting, machine: Machine, name: str) -> None:
+    """Let a register, or the part of it that has the name, hold anything."""
+    register = setting.architecture.register(name)
+    _, size = setting.engine.layout.registers[register.storage]
+    fresh = memory_of(machine).origins.fresh
+    if register.bits is None:
+        setting.write(machine, name, fresh("destroyed", 8 * size))
+        return
+    high, low = register.bits
+    storage = register.storage
+    offset, _ = setting.engine.layout.registers[storage]
+    whole = machine.converter.term(machine.registers.read(offset, size))
+    parts = [fresh("destroyed", high - low + 1)]
+    if high < 8 * size - 1:
+        parts.insert(0, extract(whole, 8 * size - 1, high + 1))
+    if low:
+        parts.append(extract(whole, low - 1, 0))
+    machine.registers.write(offset, machine.converter.leaf(concat(*parts)))

@@ -1,0 +1,359 @@
+"""Loops that move bytes, closed by induction.
+
+At the head of such a loop each register is what it was at first plus a constant times the number of
+the iteration, or anything; one iteration reads, copies or erases as many bytes as its positions go
+on, so that all iterations together do that with one longer range. Found is this from one iteration,
+and then it is shown from a generic one, with bounds on its number that are shown as well. A loop
+that does anything else is executed as it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from verify.getrandom.events import Copy, Event, Moved
+from verify.getrandom.paths import Path, Walker
+from verify.getrandom.setting import memory_of
+from verify.lift.machine import Machine, Unsupported
+from verify.lift.memory import STACK
+from verify.prove.cfg import NaturalLoop
+from verify.terms import (
+    FALSE,
+    Linear,
+    Term,
+    add,
+    binary,
+    const,
+    equal,
+    linear,
+    negate,
+    postorder,
+    substitute,
+    subtract,
+    unsigned_less_equal,
+    var,
+    variables,
+)
+from verify.terms.term import COMPARE
+
+_PLAIN = 64
+"""A loop that never branches is executed this often before it is closed by induction."""
+_ROUNDS = 8
+
+
+class NotMoving(Exception):
+    """The loop does something else than moving bytes."""
+
+
+@dataclass(frozen=True)
+class _Iteration:
+    """The one way back to the head, and all ways out."""
+
+    back: Path
+    exits: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """How registers go on: the difference from one iteration to the next by (offset, size) in bytes
+    of the register file; None where it may be anything."""
+
+    steps: dict[tuple[int, int], int | None]
+
+    def anything(self, offset: int, size: int) -> bool | None:
+        """Whether those bytes may be anything; None where only some of them."""
+        free = {
+            byte
+            for (start, length), step in self.steps.items()
+            if step is None
+            for byte in range(start, start + length)
+        }
+        found = [byte in free for byte in range(offset, offset + size)]
+        return all(found) if all(found) or not any(found) else None
+
+
+class Loops:
+    """Closes the innermost loops of one function."""
+
+    def __init__(self, walker: Walker) -> None:
+        self._walker = walker
+        flow = walker.setting.flow
+        heads = {loop.head for loop in flow.loops}
+        self._inner = {
+            loop.head: loop for loop in flow.loops if not heads & loop.blocks - {loop.head}
+        }
+        self._other: set[int] = set()
+
+    def step(self, path: Path) -> list[Path]:
+        """Everything that may come of the next block, or of the loop that begins there."""
+        loop = self._inner.get(path.machine.pc)
+        if loop is not None and loop.head not in self._other:
+            try:
+                return self._through(path, loop)
+            except NotMoving:
+                self._other.add(loop.head)
+        return self._walker.step(path)
+
+    def _through(self, path: Path, loop: NaturalLoop) -> list[Path]:
+        """All paths behind the loop."""
+        plain = path
+        for _ in range(_PLAIN):
+            backs, exits = self._iterate(plain, loop, checked=True)
+            if len(backs) + len(exits) != 1:
+                break
+            if exits:
+                return exits
+            (plain,) = backs
+        return self._closed(path, loop)
+
+    def _iterate(
+        self, path: Path, loop: NaturalLoop, *, checked: bool
+    ) -> tuple[list[Path], list[Path]]:
+        """The paths that come back to the head, and those that leave the loop."""
+        backs, exits, pending = [], [], [path]
+        while pending:
+            for after in self._walker.step(pending.pop(), checked=checked):
+                if not all(isinstance(one, Moved) for one in after.events[len(path.events) :]):
+                    raise NotMoving
+                if after.returned:
+                    exits.append(after)
+                elif after.machine.pc == loop.head:
+                    backs.append(after)
+                elif self._walker.owners.get(after.machine.pc) in loop.blocks:
+                    pending.append(after)
+                else:
+                    exits.append(after)
+        return backs, exits
+
+    def _closed(self, path: Path, loop: NaturalLoop) -> list[Path]:
+        backs, _ = self._iterate(path, loop, checked=False)
+        if not backs:
+            return self._iterate(path, loop, checked=True)[1]
+        shape = _shape(path.machine, backs[0].machine)
+        memory = memory_of(path.machine)
+        width = self._walker.setting.bits
+        number = memory.origins.fresh("iteration", width)
+        for _ in range(_ROUNDS):
+            start = replace(path, machine=_generic(path.machine, shape, number))
+            found = self._one(start, loop, checked=False)
+            if found is None:
+                # The solver sees it of a generic iteration, and so of the first one.
+                return self._iterate(path, loop, checked=True)[1]
+            refined = _refined(path.machine, shape, number, found.back.machine)
+            if refined is None:
+                return self._exits(path, start, found, loop, number)
+            shape = refined
+        raise Unsupported(loop.head, "no way is found in which the loop's registers go on")
+
+    def _one(self, start: Path, loop: NaturalLoop, *, checked: bool) -> _Iteration | None:
+        """One iteration; None where no way leads back to the head."""
+        backs, exits = self._iterate(start, loop, checked=checked)
+        if not backs:
+            return None
+        if len(backs) != 1:
+            raise Unsupported(loop.head, f"{len(backs)} ways through the loop")
+        if not _same_stack(start.machine, backs[0].machine):
+            raise Unsupported(loop.head, "the loop writes to the stack")
+        return _Iteration(backs[0], tuple(exits))
+
+    def _exits(
+        self, path: Path, start: Path, found: _Iteration, loop: NaturalLoop, number: Term
+    ) -> list[Path]:
+        """The paths behind the loop, from a generic iteration on which the bounds hold."""
+        bounds = self._bounds(start, found, number)
+        before = len(path.events)
+        done = tuple(_all_before(event, number) for event in _merged(found.back.events[before:]))
+        facts = (*path.facts, *bounds)
+        generic = replace(start, facts=facts, events=(*path.events, *done))
+        again = self._one(generic, loop, checked=True)
+        if again is None or again.back.events[len(generic.events) :] != found.back.events[before:]:
+            # The variables that stand for what is read are new ones, but not in events.
+            raise Unsupported(loop.head, "the loop does not do the same twice")
+        last = negate(equal(add(number, const(1, number.width)), const(0, number.width)))
+        if not self._walker.questions.follows(again.back.facts, last):
+            raise Unsupported(loop.head, "the iterations of the loop are not counted")
+        return [*again.exits]
+
+    def _bounds(self, start: Path, found: _Iteration, number: Term) -> tuple[Term, ...]:
+        """Bounds on the number of the iteration: they hold for the first one, and then for the
+        next."""
+        follows = self._walker.questions.follows
+        known = len(start.facts)
+        guards = {guard for path in (found.back, *found.exits) for guard in path.facts[known:]}
+        zero, following = const(0, number.width), add(number, const(1, number.width))
+        proposed = dict(_candidates(guards, number))
+        bounds = [
+            one for one in proposed if follows(start.facts, substitute([one], {number: zero})[0])
+        ]
+        while True:
+            facts = (*start.facts, *bounds, *found.back.facts[known:])
+            kept = [
+                one
+                for one in bounds
+                if self._counted(found.back.facts[known:], proposed[one], number)
+                or follows(facts, substitute([one], {number: following})[0])
+            ]
+            if kept == bounds:
+                return tuple(bounds)
+            bounds = kept
+
+    def _counted(self, guards: tuple[Term, ...], equation: _Equation, number: Term) -> bool:
+        """Whether the loop goes on only where the equation does not hold, and with each iteration
+        comes one nearer to the one in which it does; whatever the rest of the equation is."""
+        if abs(equation.factor) != 1 or negate(equation.guard) not in guards:
+            return False
+        rest = var("rest", number.width)
+        here, bound = equation.of(rest, number)
+        following = substitute([bound], {number: add(number, const(1, number.width))})
+        return self._walker.questions.follows((bound, negate(here)), following[0])
+
+
+def _shape(first: Machine, second: Machine) -> _Shape:
+    """How the registers have gone on from one iteration to the next."""
+    steps: dict[tuple[int, int], int | None] = {}
+    for offset, size, value in list(second.registers):
+        before = first.converter.term(first.registers.read(offset, size))
+        after = second.converter.term(value)
+        difference = linear(after).plus(linear(before), -1)
+        steps[offset, size] = difference.constant if difference.is_constant else None
+    return _Shape(steps)
+
+
+def _generic(first: Machine, shape: _Shape, number: Term) -> Machine:
+    """The machine at the head in the iteration of that number, which counts from 0."""
+    machine = first.copy()
+    fresh = memory_of(machine).origins.fresh
+    for (offset, size), step in shape.steps.items():
+        if step is None:
+            value = fresh("moved", 8 * size)
+        elif step:
+            before = machine.converter.term(first.registers.read(offset, size))
+            if before.width != number.width:
+                value = fresh("moved", 8 * size)
+            else:
+                value = linear(before).plus(linear(number), step).term()
+        else:
+            continue
+        machine.registers.write(offset, machine.converter.leaf(value))
+    return machine
+
+
+def _refined(first: Machine, shape: _Shape, number: Term, back: Machine) -> _Shape | None:
+    """None where the registers have gone on as the shape says; else the shape without what it says
+    wrongly."""
+    following = _generic(first, shape, add(number, const(1, number.width)))
+    steps = dict(shape.steps)
+    for offset, size, value in list(back.registers):
+        free = shape.anything(offset, size)
+        if free:
+            continue
+        expected = first.converter.term(following.registers.read(offset, size))
+        if free is None or linear(back.converter.term(value)) != linear(expected):
+            steps[offset, size] = None
+    return None if steps == shape.steps else _Shape(steps)
+
+
+def _same_stack(one: Machine, other: Machine) -> bool:
+    """Whether the stack has the same contents."""
+    ours, theirs = memory_of(one), memory_of(other)
+    regions = {key for key in (*ours.cells(), *theirs.cells()) if key[0] == STACK}
+    return all(
+        other.converter.term(value) is one.converter.term(ours.region(*key).read(offset, size))
+        for key in regions
+        for offset, size, value in list(theirs.region(*key))
+    )
+
+
+def _merged(events: tuple[Event, ...]) -> list[Moved]:
+    """The events of one iteration, with neighbouring ranges of one kind as one range."""
+    found: list[Moved] = []
+    for event in events:
+        assert isinstance(event, Moved)
+        index = next(
+            (n for n in reversed(range(len(found))) if type(found[n]) is type(event)), None
+        )
+        joined = joined_with(found[index], event) if index is not None else None
+        if joined is not None and index is not None:
+            found[index] = joined
+        else:
+            found.append(event)
+    if sum(isinstance(one, Copy) for one in found) > 1:
+        # They could overlap those of other iterations.
+        raise Unsupported(events[0].at, "an iteration copies to several places")
+    return found
+
+
+def joined_with(first: Moved, second: Moved) -> Moved | None:
+    """One range in place of two of one kind, if the second goes on where the first ends."""
+    if type(first) is not type(second) or first.epoch != second.epoch:
+        return None
+    if first.start.plus(first.size) != second.start:
+        return None
+    size = first.size.plus(second.size)
+    if isinstance(first, Copy):
+        assert isinstance(second, Copy)
+        return replace(first, size=size) if first.to.plus(first.size) == second.to else None
+    return replace(first, size=size)
+
+
+def _all_before(event: Moved, number: Term) -> Moved:
+    """What all iterations before one have done together, of which each does this.
+
+    Raises Unsupported where they leave gaps, or do not go on by constants.
+    """
+    start, step = _moving(event.start, number, event.at)
+    size = event.size.constant
+    steps = [step]
+    whole = Linear(number.width, 0, {number: size}) if size else Linear(number.width, 0)
+    if isinstance(event, Copy):
+        to, step = _moving(event.to, number, event.at)
+        steps.append(step)
+        event = replace(event, to=to)
+    if not event.size.is_constant or any(step != size for step in steps):
+        raise Unsupported(event.at, "the loop does not move bytes one behind the other")
+    return replace(event, start=start, size=whole)
+
+
+def _moving(position: Linear, number: Term, at: int) -> tuple[Linear, int]:
+    """The position in the first iteration, and how far it goes on in each."""
+    step = position.coefficients.get(number, 0)
+    start = position.without(number)
+    inside = variables(start.coefficients)
+    if number in inside or any(one.name.startswith("moved@") for one in inside):
+        raise Unsupported(at, "a position depends on more than the iteration")
+    return start, step
+
+
+@dataclass(frozen=True)
+class _Equation:
+    """A comparison that says something of rest + factor * number. `guard` is the comparison."""
+
+    guard: Term
+    factor: int
+
+    def of(self, rest: Term, number: Term) -> tuple[Term, Term]:
+        """That the sum is zero, and the bound on the number that this suggests."""
+        whole = linear(rest).plus(linear(number), self.factor).term()
+        most = rest if self.factor < 0 else subtract(const(0, rest.width), rest)
+        shift = const(abs(self.factor).bit_length() - 1, rest.width)
+        if shift.value:
+            most = binary("bvlshr", most, shift)
+        return equal(whole, const(0, rest.width)), unsigned_less_equal(number, most)
+
+
+def _candidates(guards: set[Term], number: Term) -> Iterator[tuple[Term, _Equation]]:
+    """Bounds on the number of an iteration that comparisons suggest."""
+    for part in postorder(sorted(guards, key=repr)):
+        if part.op not in COMPARE or part.args[0].width != number.width:
+            continue
+        left, right = map(linear, part.args)
+        for form in (left.plus(right, -1), left, right):
+            factor = form.coefficients.get(number, 0)
+            rest = form.without(number)
+            power = abs(factor) & (abs(factor) - 1) == 0
+            if not factor or not power or number in variables(rest.coefficients):
+                continue
+            whole = equal(form.term(), const(0, number.width))
+            equation = _Equation(part if part is whole else FALSE, factor)
+            yield equation.of(rest.term(), number)[1], equation

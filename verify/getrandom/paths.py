@@ -1,0 +1,297 @@
+"""Symbolic execution of a getrandom, block by block, with its calls replaced by their contracts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+from specs.opaque_state import BATCH_BYTES
+from verify.arch import Saved
+from verify.getrandom.contracts import chacha20, system_call
+from verify.getrandom.events import BatchRead, Event, Zero
+from verify.getrandom.questions import Facts, Questions
+from verify.getrandom.setting import Setting, memory_of
+from verify.lift.engine import Block, Successor
+from verify.lift.machine import Machine, Unsupported
+from verify.lift.memory import STACK, Access
+from verify.terms import (
+    FALSE,
+    TRUE,
+    Term,
+    add,
+    const,
+    disjunction,
+    linear,
+    negate,
+    postorder,
+    substitute,
+    unsigned_less_equal,
+)
+
+_MOST_BLOCKS = 4000
+
+
+@dataclass(frozen=True)
+class Path:
+    """One path from the entry: the machine, what holds on it, what it has done.
+
+    `breaches` are what the ABI forbids and it did; one line each. `returned` says that it is at
+    its end. `blocks` is how many it has executed, `first` the path when it first came to the head
+    of the retry loop.
+    """
+
+    machine: Machine
+    facts: Facts
+    events: tuple[Event, ...] = ()
+    breaches: tuple[str, ...] = ()
+    returned: bool = False
+    blocks: int = 0
+    first: Path | None = None
+
+
+class Walker:
+    """Executes the code of one setting."""
+
+    def __init__(self, setting: Setting, questions: Questions) -> None:
+        self.setting = setting
+        self.questions = questions
+        self._lifted: dict[int, Block] = {}
+
+    @cached_property
+    def owners(self) -> dict[int, int]:
+        """The block of the control flow around each place at which execution may stand."""
+        return {
+            start: block.address
+            for block in self.setting.flow.blocks.values()
+            for start in (block.address, *self._cuts(block))
+        }
+
+    def _cuts(self, block: Block) -> Iterator[int]:
+        special = self.setting.barriers | self.setting.system_calls
+        for before, at in zip((None, *block.instructions), block.instructions, strict=False):
+            if at in special or before in special:
+                yield at
+
+    def _block(self, address: int) -> Block:
+        """What is executed in one go from an address on."""
+        if address not in self._lifted:
+            owner = self.owners.get(address)
+            if owner is None:
+                raise Unsupported(address, "a path leads to code that direct branches do not reach")
+            whole = self.setting.flow.blocks[owner]
+            rest = [at for at in whole.instructions if at >= address]
+            special = self.setting.barriers | self.setting.system_calls
+            length = next((n for n, at in enumerate(rest) if at in special), len(rest))
+            self._lifted[address] = (
+                whole
+                if length == len(whole.instructions)
+                else self.setting.engine.lift(address, length)
+            )
+        return self._lifted[address]
+
+    def step(self, path: Path, *, checked: bool = True) -> list[Path]:
+        """Everything that may come of the next block, call or system call.
+
+        `checked` is whether accesses to the batch have to be shown to lie in it; without that what
+        is found proves nothing.
+        """
+        machine = path.machine.copy()
+        memory = memory_of(machine)
+        memory.events.clear()
+        memory.at = at = machine.pc
+        path = replace(path, blocks=path.blocks + 1)
+        if path.blocks > _MOST_BLOCKS:
+            raise Unsupported(at, f"a path does not end within {_MOST_BLOCKS} blocks")
+        if at in self.setting.barriers | self.setting.system_calls:
+            machine.begin(at)
+            if at in self.setting.system_calls:
+                system_call(self.setting, machine)
+            machine.pc = at + self.setting.target.instruction_size(at)
+            return [self._done(path, machine, checked)]
+        block = self._block(at)
+        before = machine.copy()
+        successors = self.setting.engine.run(block, machine)
+        found = []
+        for successor in successors:
+            facts = self._facts(path, successor, forked=len(successors) > 1)
+            if facts is not None:
+                taken = replace(path, facts=facts)
+                after = self._after(taken, before, successor, block, checked)
+                found += self._resolved(after)
+        return found
+
+    def _resolved(self, path: Path) -> list[Path]:
+        """The path for each way in which the choices in its registers, stack and pos can go.
+
+        What they hold is without choices then, and questions about it are simple.
+        """
+        found, pending = [], [path]
+        while pending:
+            path = pending.pop()
+            machine = path.machine
+            condition = next(
+                (
+                    part.args[0]
+                    for part in postorder([machine.converter.term(v) for _, v in _values(machine)])
+                    if part.op == "ite"
+                ),
+                None,
+            )
+            if condition is None:
+                found.append(path)
+                continue
+            for way, value in ((condition, TRUE), (negate(condition), FALSE)):
+                facts = (*path.facts, *(() if way in path.facts else (way,)))
+                if not self.questions.possible(facts, path.facts):
+                    continue
+                pending.append(
+                    replace(path, facts=facts, machine=self._chosen(machine, condition, value))
+                )
+        return found
+
+    def _chosen(self, machine: Machine, condition: Term, value: Term) -> Machine:
+        """The machine where a condition is true or false."""
+        machine = machine.copy()
+        for write, held in list(_values(machine)):
+            (term,) = substitute([machine.converter.term(held)], {condition: value})
+            write(machine.converter.leaf(self.setting.simplify(term)))
+        return machine
+
+    def _facts(self, path: Path, successor: Successor, *, forked: bool) -> Facts | None:
+        """What holds behind a branch, None where it cannot be taken."""
+        machine = successor.machine
+        guards = [self.setting.simplify(machine.converter.term(one)) for one in machine.guards]
+        new = tuple(one for one in guards if one.value is None)
+        if any(one.value == 0 for one in guards):
+            return None
+        facts = (*path.facts, *(one for one in new if one not in path.facts))
+        if forked and new and not self.questions.possible(facts, path.facts):
+            return None
+        return facts
+
+    def _after(
+        self, path: Path, before: Machine, successor: Successor, block: Block, checked: bool
+    ) -> Path:
+        setting, machine = self.setting, successor.machine
+        breaches = (*path.breaches, *self._breaches(before, machine))
+        self._tidy(machine)
+        path = replace(path, breaches=tuple(dict.fromkeys(breaches)))
+        target = machine.converter.term(successor.target)
+        if successor.kind == "call":
+            if target.value != setting.target.function.address:
+                raise Unsupported(machine.instruction, "calls something else than ChaCha20")
+            machine.pc = block.address + block.size
+            memory_of(machine).at = machine.instruction
+            chacha20(setting, machine, path.facts, self.questions)
+            return self._done(path, machine, checked)
+        if successor.kind != "jump":
+            raise Unsupported(machine.instruction, successor.kind)
+        if target.value is not None:
+            machine.pc = target.value
+            return self._done(path, machine, checked)
+        if linear(target) != linear(setting.argument("ra")):
+            raise Unsupported(machine.instruction, "jumps to an address that is not the caller's")
+        return replace(self._done(path, machine, checked), returned=True)
+
+    def _tidy(self, machine: Machine) -> None:
+        """Simplify what was written to registers, and forget what has been looked at."""
+        for write in machine.register_writes:
+            size = write.value.width // 8
+            term = machine.converter.term(machine.registers.read(write.offset, size))
+            simple = self.setting.simplify(term)
+            if simple is not term:
+                machine.registers.write(write.offset, machine.converter.leaf(simple))
+        machine.register_writes.clear()
+        machine.accesses.clear()
+        machine.guards.clear()
+        machine.branches.clear()
+        machine.slow_operands.clear()
+        del machine.steps[:-1]
+
+    def _breaches(self, before: Machine, machine: Machine) -> Iterator[str]:
+        """What the ABI forbids of what the last block did."""
+        setting, architecture = self.setting, self.setting.architecture
+        layout = setting.engine.layout.registers
+        for register in architecture.with_saved(Saved.RESERVED):
+            offset, size = layout[register.storage]
+            for write in machine.register_writes:
+                if write.offset < offset + size and offset < write.offset + write.value.width // 8:
+                    at = write.instruction - setting.base
+                    yield f"{at:#x}: writes the reserved register {register.name}"
+        pointer, size = layout[architecture.register(architecture.stack_pointer).storage]
+        start = setting.argument("sp")
+        for access in machine.accesses:
+            if access.place is None or access.place.region != STACK:
+                continue
+            value = setting.read(before, architecture.stack_pointer)
+            for write in machine.register_writes:
+                if write.offset == pointer and write.step < access.step:
+                    value = write.value
+            frame = linear(value).plus(linear(start), -1)
+            if not frame.is_constant:
+                raise Unsupported(
+                    access.instruction, "the stack pointer does not move by constants"
+                )
+            lowest = frame.constant - architecture.red_zone
+            at = access.instruction - setting.base
+            for what in _out_of_frame(access, lowest, architecture.linkage_area):
+                yield f"{at:#x}: {what}"
+
+    def _done(self, path: Path, machine: Machine, checked: bool) -> Path:
+        """The path with what its last block did."""
+        new = tuple(memory_of(machine).events)
+        done = replace(path, machine=machine)
+        for event in new:
+            if checked and isinstance(event, BatchRead | Zero):
+                self._check(done, event)
+            done = replace(done, events=(*done.events, event))
+        memory_of(machine).events.clear()
+        return done
+
+    def _check(self, path: Path, event: BatchRead | Zero) -> None:
+        """An access lies in the batch, and reads nothing that was made zero."""
+        width, size = event.start.width, event.size.constant
+        start = event.start.term()
+        fits = unsigned_less_equal(start, const(BATCH_BYTES - size, width))
+        if not self.questions.follows(path.facts, fits):
+            raise Unsupported(event.at, "an access is not shown to lie within the batch")
+        if isinstance(event, Zero):
+            return
+        for zero in path.events:
+            if isinstance(zero, Zero) and zero.epoch == event.epoch:
+                apart = disjunction(
+                    (
+                        unsigned_less_equal(add(start, const(size, width)), zero.start.term()),
+                        unsigned_less_equal(zero.start.plus(zero.size).term(), start),
+                    )
+                )
+                if not self.questions.follows(path.facts, apart):
+                    raise Unsupported(event.at, "it may read of the batch what it has erased")
+
+
+def _values(machine: Machine) -> Iterator[tuple[Callable[[Any], None], Any]]:
+    """What registers, stack and pos hold where that is no variable or constant, and how to write
+    something else there."""
+    memory = memory_of(machine)
+    for cells in (machine.registers, *memory.cells().values()):
+        for offset, _, value in cells:
+            if machine.converter.term(value).args:
+                yield partial(cells.write, offset), value
+
+
+def _out_of_frame(
+    access: Access, lowest: int, linkage: tuple[tuple[int, int], ...]
+) -> Iterator[str]:
+    """A breach, where the stack is accessed below what is the function's own, or written above."""
+    assert access.place is not None
+    first, last = access.place.offset, access.place.offset + access.size
+    if first < lowest:
+        # A signal handler may have written there.
+        if access.kind == "read":
+            raise Unsupported(access.instruction, "reads the stack below its frame")
+        yield "writes the stack below its frame"
+    own = last <= 0 or any(at <= first and last <= at + size for at, size in linkage)
+    if access.kind == "write" and not own:
+        yield "writes to its caller's frame"

@@ -1,0 +1,182 @@
+"""The state at the entry of getrandom, and what its caller grants.
+
+Variables: `buffer`, `len`, `opaque_state`, `opaque_len` with the pointer's width, `flags` with 32
+bits, `sp` and `ra`, and `init_<register>` for everything else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from specs.getrandom_contract import ARGUMENTS
+from specs.opaque_state import BATCH_BYTES
+from verify.arch import Architecture
+from verify.arch.getrandom_port import GetrandomPort
+from verify.getrandom.memory import BUFFER, STATE, GetrandomMemory, Origins
+from verify.getrandom.simplify import Simplifier
+from verify.lift.cells import Cells
+from verify.lift.convert import Converter
+from verify.lift.engine import Engine
+from verify.lift.machine import Machine
+from verify.lift.memory import STACK
+from verify.lift.select import engine_for
+from verify.prove.cfg import ControlFlow, control_flow
+from verify.prove.setting import unknown_registers
+from verify.target import Target
+from verify.terms import (
+    Term,
+    concat,
+    const,
+    equal,
+    extract,
+    sign_extend,
+    unsigned_less_equal,
+    var,
+    zero_extend,
+)
+
+FLAGS_BITS = 32
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the code runs: bytes of a page, and how many bytes in front of the image the data page
+    of the kernel's generator lies."""
+
+    page_bytes: int
+    data_page: int
+
+
+BASE = 0x12_3450_0000
+"""Where the image is executed. An absolute address in it would not go with it."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is executed: a target whose function is ChaCha20, mapped `base` bytes up, the entry of
+    the getrandom that calls it, and its control flow. `barriers` and `system_calls` are addresses
+    of instructions."""
+
+    target: Target
+    engine: Engine
+    entry: int
+    flow: ControlFlow
+    layout: Layout
+    port: GetrandomPort
+    barriers: frozenset[int]
+    system_calls: frozenset[int]
+    simplify: Simplifier = field(default_factory=Simplifier)
+    base: int = BASE
+
+    @property
+    def architecture(self) -> Architecture:
+        """That of the target."""
+        return self.target.architecture
+
+    @property
+    def bits(self) -> int:
+        """The width of a pointer."""
+        return self.architecture.bits
+
+    def argument(self, name: str) -> Term:
+        """The variable of an argument, or of `sp` or `ra`."""
+        return var(name, FLAGS_BITS if name == "flags" else self.bits)
+
+    def read(self, machine: Machine, name: str) -> Term:
+        """The value of an architectural register, or of the part that the ABI names."""
+        register = self.architecture.register(name)
+        offset, size = self.engine.layout.registers[register.storage]
+        value = machine.converter.term(machine.registers.read(offset, size))
+        return extract(value, *register.bits) if register.bits else value
+
+    def write(self, machine: Machine, name: str, value: Term) -> None:
+        """Put a value into the storage of an architectural register."""
+        offset, _ = self.engine.layout.registers[self.architecture.register(name).storage]
+        machine.registers.write(offset, machine.converter.leaf(value))
+
+
+def setting_of(target: Target, entry: int, layout: Layout, port: GetrandomPort) -> Setting:
+    """The setting of a target of an image, whose getrandom is at `entry`; raises Unsupported."""
+    target = target.moved(BASE)
+    engine = engine_for(target.architecture, target.code)
+    flow = control_flow(engine, entry + BASE)
+    code = {
+        at: target.code(at, target.instruction_size(at)) or b""
+        for block in flow.blocks.values()
+        for at in block.instructions
+    }
+    order = target.architecture.instruction_order
+    return Setting(
+        target=target,
+        engine=engine,
+        entry=entry + BASE,
+        flow=flow,
+        layout=layout,
+        port=port,
+        barriers=frozenset(
+            at
+            for at, data in code.items()
+            if any(int.from_bytes(data, order) & mask == value for mask, value in port.barriers)
+        ),
+        system_calls=frozenset(
+            at for at, data in code.items() if data == target.architecture.system_calls.instruction
+        ),
+    )
+
+
+def memory_of(machine: Machine) -> GetrandomMemory:
+    """The machine's memory, with its own type."""
+    assert isinstance(machine.memory, GetrandomMemory)
+    return machine.memory
+
+
+def entry_machine(setting: Setting) -> Machine:
+    """The machine at the first instruction."""
+    architecture, layout = setting.architecture, setting.engine.layout
+    converter = Converter()
+    bases = {
+        setting.argument("buffer"): BUFFER,
+        setting.argument("opaque_state"): STATE,
+        setting.argument("sp"): STACK,
+    }
+    memory = GetrandomMemory(
+        architecture.byte_order == "little", bases, setting.target.code, converter, Origins()
+    )
+    machine = Machine(
+        Cells(layout.little, unknown_registers(layout, converter)),
+        memory,
+        converter,
+        architecture.byte_order == "little",
+        setting.entry,
+        layout.constants,
+    )
+    for register, name in zip(architecture.arguments, ARGUMENTS, strict=False):
+        value = setting.argument(name)
+        if name == "flags":
+            value = _extended(setting, value)
+        setting.write(machine, register, value)
+    setting.write(machine, architecture.stack_pointer, setting.argument("sp"))
+    setting.write(machine, architecture.return_address, setting.argument("ra"))
+    return machine
+
+
+def _extended(setting: Setting, flags: Term) -> Term:
+    """An unsigned int as its caller passes it in a register."""
+    more = setting.bits - FLAGS_BITS
+    match setting.port.extends:
+        case "sign":
+            return sign_extend(flags, more)
+        case "zero":
+            return zero_extend(flags, more)
+    return concat(var("above flags", more), flags)
+
+
+def granted(setting: Setting, machine: Machine) -> tuple[Term, ...]:
+    """What a caller grants: pos is at most 96; the return address is aligned."""
+    pos = machine.converter.term(memory_of(machine).pos())
+    facts = [unsigned_less_equal(pos, const(BATCH_BYTES, 8))]
+    alignment = setting.architecture.return_alignment
+    if alignment > 1:
+        low = alignment.bit_length() - 1
+        facts.append(equal(extract(setting.argument("ra"), low - 1, 0), const(0, low)))
+    return tuple(facts)
