@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@pytest.mark.every_fault
 def test_rebuild_is_bit_for_bit_the_same(capfd: pytest.CaptureFixture[str]) -> None:
     assert build.main(["--check"]) == 0, capfd.readouterr().err
 

@@ -80,8 +80,14 @@ def test_one_case_among_many_others(adversary: Adversary, tmp_path: Path) -> Non
     assert adversary.breaks.value not in found
 
 
-@pytest.mark.every_fault
-@pytest.mark.parametrize("fault", OURS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(fault, marks=pytest.mark.long if number % 3 else pytest.mark.every_fault)
+        for number, fault in enumerate(OURS)
+    ],
+    ids=lambda fault: fault.name,
+)
 def test_a_fault(fault: Fault) -> None:
     path = BINARIES.parent / fault.path
     broken = DECIDED & set(fault.refuted_by)

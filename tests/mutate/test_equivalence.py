@@ -99,9 +99,10 @@ def test_a_cleared_register_may_not_be_anything_else(what: str, word: int) -> No
     assert equivalence(target_of(LOONGARCH), changed(LOONGARCH, {at: word})) == "", what
 
 
+@pytest.mark.every_fault
 @pytest.mark.parametrize("program", [LOONGARCH, POWERPC])
 def test_no_single_deletion_is_called_equivalent_if_it_breaks_something(program: str) -> None:
-    """Some instructions is deleted; what QEMU shows broken must have no argument."""
+    """An instruction is deleted; what QEMU shows broken must have no argument."""
     from verify.witness import search
 
     target = target_of(program)
