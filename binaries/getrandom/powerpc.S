@@ -1,20 +1,51 @@
 /*
- * The exported entry: gives the C function the address of the data page as sixth argument, and turns a
- * negative result into a positive one with the summary overflow bit of CR0 set, as a system call
- * returns an error. Frame: Power Architecture 32-bit ABI Supplement, 3.2.
+ * The exported entry, in each ABI of PowerPC: gives the C function, which needs no TOC, the address of
+ * the data page as sixth argument, and turns a negative result into a positive one with the summary
+ * overflow bit of CR0 set, as a system call returns an error.
+ *
+ * The frame is a smallest one: of ELFv1 on 64 bits, which has a header and places for eight arguments,
+ * and on 32 bits that of the Power Architecture 32-bit ABI Supplement, 3.2.
  */
+#ifdef __powerpc64__
+
+#include "../powerpc64/function.h"
+
+#define FRAME		112
+#define CALLER_LR	16
+#define store		std
+#define store_update	stdu
+#define load		ld
+#define compare		cmpdi
+
+#else
+
 #define FRAME		16
 #define CALLER_LR	4
+#define store		stw
+#define store_update	stwu
+#define load		lwz
+#define compare		cmpwi
+
+.macro function name
+	.text
+	.globl	\name
+	.type	\name, @function
+	.p2align 5
+\name:
+.endm
+
+.macro end_function name
+	.size	\name, . - \name
+.endm
+
+#endif
+
 #define CR0_SO		3
 
-	.text
-	.globl	__kernel_getrandom
-	.type	__kernel_getrandom, @function
-	.p2align 5
-__kernel_getrandom:
+function __kernel_getrandom
 	mflr	%r0
-	stw	%r0, CALLER_LR(%r1)
-	stwu	%r1, -FRAME(%r1)
+	store	%r0, CALLER_LR(%r1)
+	store_update	%r1, -FRAME(%r1)
 	bcl	20, 31, .Lhere
 .Lhere:
 	mflr	%r8
@@ -22,9 +53,9 @@ __kernel_getrandom:
 	addi	%r8, %r8, (__ehdr_start - RNG_DATA - .Lhere)@l
 	bl	fill_with_random
 	addi	%r1, %r1, FRAME
-	lwz	%r0, CALLER_LR(%r1)
+	load	%r0, CALLER_LR(%r1)
 	mtlr	%r0
-	cmpwi	%r3, 0
+	compare	%r3, 0
 	blt	.Lerror
 	crclr	CR0_SO
 	blr
@@ -32,6 +63,6 @@ __kernel_getrandom:
 	neg	%r3, %r3
 	crset	CR0_SO
 	blr
-	.size	__kernel_getrandom, . - __kernel_getrandom
+end_function __kernel_getrandom
 
 	.hidden	__ehdr_start
