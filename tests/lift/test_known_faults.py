@@ -25,6 +25,7 @@ from verify.lift.machine import Machine, Unsupported
 from verify.lift.memory import RegionMemory
 from verify.lift.select import engine_for
 from verify.lift.semantics.riscv64 import ENCODED
+from verify.lift.vex import _UNSET, VexEngine
 from verify.prove.setting import unknown_registers
 from verify.terms import evaluate, variables
 from verify.validate.campaign import validate_all
@@ -185,3 +186,20 @@ class TestChoiceBetweenZeros:
         (argument,) = variables([registers["v0"]])
         for value, chosen in ((0, 1 << 63), (1, 0)):
             assert evaluate([registers["v0"]], {argument: value})[registers["v0"]] == chosen
+
+
+class TestProcessorThatIsNotDescribed:
+    """archinfo leaves fields of what it tells VEX unset, and VEX reads what lies there:
+    `vex._UNSET` goes, and with a size of the block so does the refusal of dc zva."""
+
+    DC_ZVA = 0xD50B_7420
+
+    def test_stock(self) -> None:
+        assert not set(_UNSET) & set(archinfo.ArchAArch64().vex_archinfo)
+
+    def test_here(self) -> None:
+        engine = engine_for(by_name("arm64"), lambda _address, _size: None)
+        assert isinstance(engine, VexEngine)
+        assert set(_UNSET) <= set(engine.state.arch.vex_archinfo)
+        with pytest.raises(Unsupported, match="clears as many bytes as DCZID_EL0 says"):
+            run("arm64", [self.DC_ZVA])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pypcode
 import pytest
 
 from tests.validate.readings import own_target, stock, target_of
 from verify.arch import Architecture, by_name
+from verify.lift.select import engine_for
 from verify.target import Target
 from verify.validate.campaign import validate
 
@@ -76,10 +78,20 @@ def test_a_fault_of_the_other_lifter_is_found() -> None:
     def wrong(architecture: Architecture, code: object) -> object:
         engine = stock(architecture, code)  # type: ignore[arg-type]
         registers = engine.layout.registers
-        registers["r5"], registers["r6"] = registers["r6"], registers["r5"]
+        exchanged = {"r5": registers["r6"], "r6": registers["r5"]}
+        engine.layout = replace(engine.layout, registers={**registers, **exchanged})
         return engine
 
     add = 0x7C000214 | 5 << 21 | 6 << 16 | 7 << 11
     assert by_name("powerpc64").read_by_other() is not None
     validation = validate(by_other(target_of("powerpc64", add)), 64, lifter=wrong)  # type: ignore[arg-type]
     assert validation.mismatches
+
+
+def test_no_engine_can_change_the_registers_of_another() -> None:
+    """They are described once for each language."""
+    other = by_name("powerpc64").read_by_other()
+    assert other is not None
+    registers: Any = engine_for(other, lambda _address, _size: None).layout.registers
+    with pytest.raises(TypeError):
+        registers["r5"] = registers["r6"]

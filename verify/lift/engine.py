@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,7 +16,7 @@ CodeReader = Callable[[int, int], bytes | None]
 class Layout:
     """The lifter's register file: name to (offset, size) in bytes, byte order, hard-wired ones."""
 
-    registers: dict[str, tuple[int, int]]
+    registers: Mapping[str, tuple[int, int]]
     little: bool
     constants: frozenset[int]
 

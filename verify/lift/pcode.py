@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import archinfo
@@ -51,7 +51,7 @@ def _guest(language: str) -> archinfo.ArchPcode:
 
 
 @cache
-def _places(language: str, storages: frozenset[str]) -> dict[str, tuple[int, int]]:
+def _places(language: str, storages: frozenset[str]) -> Mapping[str, tuple[int, int]]:
     """(offset, size) of the language's registers, without those that are wider than one of the
     architecture's, whose names are given, and contain it.
 
@@ -60,12 +60,14 @@ def _places(language: str, storages: frozenset[str]) -> dict[str, tuple[int, int
     registers = PcodeBasicBlockLifter(_guest(language)).context.registers
     places = {name: (register.offset, register.size) for name, register in registers.items()}
     known = {places[storage] for storage in storages if storage in places}
-    return {
-        name: (start, size)
-        for name, (start, size) in places.items()
-        if (start, size) in known
-        or not any(start <= at and at + length <= start + size for at, length in known)
-    }
+    return MappingProxyType(
+        {
+            name: (start, size)
+            for name, (start, size) in places.items()
+            if (start, size) in known
+            or not any(start <= at and at + length <= start + size for at, length in known)
+        }
+    )
 
 
 class PcodeEngine(PcodeEmulatorMixin):  # type: ignore[misc]

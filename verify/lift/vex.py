@@ -43,10 +43,16 @@ _MISALIGNED = "Ijk_SigSEGV"
 _KINDS = {**_FLOW, _MISALIGNED: FAULT}
 
 
+_UNSET = ("arm64_cache_block_size", "arm64_requires_fallback_LLSC", "ppc_scv_supported")
+"""What archinfo 10.0.5 does not tell VEX of the processor, so that VEX reads what lies there."""
+
+
 def _archinfo(architecture: Architecture) -> archinfo.Arch:
     little = architecture.instruction_order == "little"
     endness = archinfo.Endness.LE if little else archinfo.Endness.BE
-    return getattr(archinfo, architecture.lifter.language)(endness)
+    guest = getattr(archinfo, architecture.lifter.language)(endness)
+    guest.vex_archinfo = {**dict.fromkeys(_UNSET, 0), **guest.vex_archinfo}
+    return guest
 
 
 _SLOW = ("Iop_Mul", "Iop_Div", "Iop_Mod")

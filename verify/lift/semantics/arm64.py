@@ -18,7 +18,7 @@ from angr.engines.vex.claripy.ccall import arm64g_calculate_flags_nzcv
 
 from verify.lift.engine import Layout
 from verify.lift.flags import FlagThunk
-from verify.lift.machine import Machine
+from verify.lift.machine import Machine, Unsupported
 from verify.lift.semantics import Encoded, Semantics
 
 _COPIED = 0
@@ -172,7 +172,18 @@ _ADDRESSING = {
     "register offset": (0x3F20_4C00, 0x3820_4800),
 }
 
-ENCODED = tuple(
+
+def _refuse_to_clear(machine: Machine, _layout: Layout, _word: int) -> None:
+    raise Unsupported(machine.instruction, "dc zva clears as many bytes as DCZID_EL0 says")
+
+
+_CLEAR = Encoded(
+    0xFFFF_FFE0,
+    0xD50B_7420,
+    Semantics("dc zva", _refuse_to_clear, "A64 System instructions, DC ZVA", ""),
+)
+
+_LOADS_INTO_ZERO = tuple(
     Encoded(
         mask | 0xC0C0_001F,
         value | size << 30 | opc << 22 | _ZERO,
@@ -187,3 +198,5 @@ ENCODED = tuple(
     for (size, opc), mnemonic in _LOADS.items()
 )
 """Loads into the zero register, which still access memory: VEX drops most of them."""
+
+ENCODED = (_CLEAR, *_LOADS_INTO_ZERO)
