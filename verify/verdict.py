@@ -46,6 +46,16 @@ class Caveat(Enum):
     READING_CACHED = "reading-cached"
     """What the code does was not read anew but taken from a proof cache, and so was all that is
     said beside the verdicts."""
+    CHACHA20_BY_CONTRACT = "chacha20-by-contract"
+    """ChaCha20 writes its blocks and the counter, and nothing else."""
+    KERNEL_BY_CONTRACT = "kernel-by-contract"
+    """A system call writes to its buffer at most what is asked for."""
+    BARRIERS_ORDER_ONLY = "barriers-order-only"
+    """Accesses happen in program order."""
+    UNDISTURBED = "undisturbed"
+    """While a call runs nothing else writes the state, but its generation and in_use."""
+    DATA_PAGE_GIVEN = "data-page-given"
+    """The kernel's data lie where the command says, and pages are as large."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from binaries.patches import Edit, Fault
 from binaries.products import complete
 from tests.history.programs import BUILDS
 from verify.batch import targets_in
-from verify.getrandom.compare import Claim
+from verify.getrandom.claims import Claim
 from verify.target import Target
 from verify.terms import Term, const, unsigned_less_equal, var
 

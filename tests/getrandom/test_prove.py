@@ -9,7 +9,7 @@ import pytest
 from binaries.patches import Fault
 from tests.getrandom.adversaries import ADVERSARIES, FEW, Adversary, target_in
 from tests.history.programs import BINARIES, FAULTS, LAYOUTS
-from verify.getrandom.compare import Claim
+from verify.getrandom.claims import Claim
 from verify.getrandom.prove import prove_getrandom
 from verify.getrandom.setting import Layout
 from verify.image import open_images

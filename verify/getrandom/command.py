@@ -84,7 +84,7 @@ def prove_getrandom_command(
             if one.reason:
                 console.print(f"  {'':<20} {one.reason}", soft_wrap=True)
         console.print(f"  not decided: {', '.join(NOT_DECIDED)}")
-        console.print(f"  rests on: {', '.join(CAVEATS)}", soft_wrap=True)
+        console.print(f"  rests on: {', '.join(one.value for one in CAVEATS)}", soft_wrap=True)
     return 0 if proved else EXIT_UNKNOWN
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from enum import StrEnum
 
 from specs.getrandom_contract import ARGUMENTS
 from specs.getrandom_world import Call, Place, Port
 from specs.opaque_state import parameter_bytes
 from verify.arch import Saved
 from verify.getrandom.attempts import Part
+from verify.getrandom.claims import Claim
 from verify.getrandom.contracts import counter_at
 from verify.getrandom.events import (
     BatchRead,
@@ -43,19 +43,6 @@ from verify.getrandom.trace import (
 )
 from verify.history.memory import READY_OFFSET
 from verify.terms import Term, add, const, equal, extract
-
-
-class Claim(StrEnum):
-    """A property of getrandom that a comparison decides."""
-
-    PARAMS = "params"
-    FALLBACK = "fallback"
-    STREAM = "stream"
-    ERASURE = "erasure"
-    GENERATION = "generation"
-    REENTRY = "reentry"
-    ABI = "abi"
-
 
 WHOLE = frozenset(Claim) - {Claim.PARAMS, Claim.ABI}
 """What a path says nothing of any more that does other acts than the specification."""

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from verify.getrandom.attempts import Attempts
-from verify.getrandom.compare import Claim, Difference, differences
+from verify.getrandom.claims import TITLES, Claim
+from verify.getrandom.compare import Difference, differences
 from verify.getrandom.paths import Walker
 from verify.getrandom.questions import Questions
 from verify.getrandom.setting import BASE, Layout, Setting, setting_of
 from verify.lift.machine import Unsupported
 from verify.target import Target
 from verify.terms import Term
-from verify.verdict import PropertyResult, Verdict
+from verify.verdict import Caveat, PropertyResult, Verdict
 
-TITLES: Mapping[Claim, str] = {
-    Claim.PARAMS: "the query stores the parameters, and does nothing else",
-    Claim.FALLBACK: "system calls as specified, with the original arguments; the result unchanged",
-    Claim.STREAM: "rest of the batch, blocks, and a new batch, in order; the number of bytes",
-    Claim.ERASURE: "what is given out is erased; a refill replaces batch and key",
-    Claim.GENERATION: "generation stored before the key is asked for; checked again at the end",
-    Claim.REENTRY: "the state is used only between setting and clearing in_use",
-    Claim.ABI: "registers and stack of the caller are kept",
-}
 NOT_DECIDED = (
     "fork",
     "footprint",
@@ -36,14 +28,14 @@ NOT_DECIDED = (
 proof says nothing for the whole function."""
 
 CAVEATS = (
-    "lifter-unchecked",
-    "regions-disjoint",
-    "solver-trusted",
-    "chacha20-by-contract",
-    "kernel-by-contract",
-    "barriers-order-only",
-    "undisturbed",
-    "data-page-given",
+    Caveat.LIFTER_UNCHECKED,
+    Caveat.REGIONS_DISJOINT,
+    Caveat.SOLVER_TRUSTED,
+    Caveat.CHACHA20_BY_CONTRACT,
+    Caveat.KERNEL_BY_CONTRACT,
+    Caveat.BARRIERS_ORDER_ONLY,
+    Caveat.UNDISTURBED,
+    Caveat.DATA_PAGE_GIVEN,
 )
 """What every verdict rests on: SOUNDNESS.md."""
 
