@@ -9,6 +9,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -220,6 +221,40 @@ def test_ktap_follows_its_grammar() -> None:
         (verdict is Verdict.PROVED, name, "ERROR" if verdict in undecided else "", [])
         for name, verdict in verdicts()
     ]
+
+
+JUNIT: dict[str, tuple[str, str, str]] = {
+    "testsuites": ("", "name time tests failures errors", "testsuite"),
+    "testsuite": (
+        "name tests failures errors",
+        "time skipped timestamp hostname id package file log url group",
+        "testsuite properties testcase system-out system-err",
+    ),
+    "properties": ("", "", "property"),
+    "property": ("name value", "", ""),
+    "testcase": (
+        "name",
+        "time classname group",
+        "skipped error failure rerunFailure rerunError flakyFailure flakyError"
+        " system-out system-err",
+    ),
+    "failure": ("", "type message", ""),
+    "error": ("", "type message", ""),
+}
+"""Of each element, the attributes that it has, those that it may have, and what may be in it:
+junit-10.xsd of Jenkins' xunit plugin, as far as these reports use it."""
+
+
+def test_junit_follows_its_schema() -> None:
+    root = ElementTree.fromstring(rendered("junit"))
+    assert root.tag == "testsuites"
+    assert {element.tag for element in root.iter()} == JUNIT.keys()
+    for element in root.iter():
+        required, optional, children = (set(names.split()) for names in JUNIT[element.tag])
+        assert required <= set(element.keys()) <= required | optional
+        assert {child.tag for child in element} <= children
+        if element.tag != "testcase":
+            assert re.fullmatch(r"\d*(\.\d*)?", element.get("time", ""))
 
 
 def test_junit_is_read_back() -> None:
