@@ -140,12 +140,14 @@ def from_json(document: Any) -> Outcome:
     try:
         if document["format"] != FORMAT:
             raise ValueError(f"results of format {document['format']!r}, not {FORMAT}")
+        if "inspections" in document:
+            raise ValueError("it is what inspect found")
         return Outcome(
             decode(tuple[Result, ...], document["results"]),
             decode(tuple[Failure, ...], document["errors"]),
         )
     except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError(f"not results of vdso-verify ({error!r})") from None
+        raise ValueError(f"a member is missing or has another type: {error}") from None
 
 
 _COLUMNS = 140

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
 from verify.errors import InputError
-from verify.mutate.journal import Header, Journal, read
+from verify.mutate.journal import _OTHER, Header, Journal, read
 from verify.mutate.model import Judgement, Mutant, Operator
 from verify.verdict import Verdict
 
@@ -70,14 +70,26 @@ def test_does_not_overwrite(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"harness": "x"}, {"seed": 1}, {"selection": "x"}, {"every": True}]
+    ("change", "told"),
+    [
+        ({"harness": "x"}, "by another version"),
+        ({"seed": 1}, "with another --seed"),
+        ({"selection": "x"}, "with another --sample"),
+        ({"every": True}, "with another choice of --all"),
+    ],
 )
-def test_does_not_go_on_with_another_campaign(tmp_path: Path, change: dict[str, object]) -> None:
+def test_does_not_go_on_with_another_campaign(
+    tmp_path: Path, change: dict[str, object], told: str
+) -> None:
     path = tmp_path / "journal"
     written(path)
     other = replace(HEADER, **change)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=f"another campaign: its {next(iter(change))}"):
+    with pytest.raises(InputError, match=f"of a campaign {told}"):
         Journal(path, other, resume=True)
+
+
+def test_every_member_tells_campaigns_apart() -> None:
+    assert _OTHER.keys() == {field.name for field in fields(Header)} - {"source"}
 
 
 @pytest.mark.parametrize(

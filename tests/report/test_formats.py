@@ -20,7 +20,7 @@ from sarif_pydantic import Sarif
 from tests.report import samples
 from verify.cli import run
 from verify.report.command import Format
-from verify.resultjson import Failed, Failure, Outcome, dumps, to_json
+from verify.resultjson import Failed, Failure, Outcome, dumps, inspections_to_json, to_json
 from verify.verdict import Result, Verdict
 
 NASTY = replace(
@@ -79,6 +79,12 @@ def test_no_results(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "not a result of vdso-verify prove --json" in capsys.readouterr().err
     assert run(["report", str(tmp_path / "none.json"), "--format", "ktap"]) == 2
     assert "no such file" in capsys.readouterr().err
+
+
+def test_what_inspect_wrote_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "i.json").write_text(dumps(inspections_to_json((), ())))
+    assert run(["report", str(tmp_path / "i.json"), "--format", "ktap"]) == 2
+    assert "it is what inspect found" in capsys.readouterr().err
 
 
 def test_markdown_fits_into_a_mail() -> None:

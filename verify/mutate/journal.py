@@ -96,12 +96,27 @@ def _drop_partial_line(path: Path) -> None:
             file.truncate(whole)
 
 
+_OTHER = {
+    "architecture": "on a function of another architecture",
+    "sha256": "on another file",
+    "function": "on another function",
+    "function_sha256": "on other bytes of the function",
+    "harness": "by another version of vdso-verify",
+    "seed": "with another --seed",
+    "every": "with another choice of --all",
+    "made": "which made other mutants",
+    "selected": "with another --sample or --open-in",
+    "selection": "with another --sample or --open-in",
+}
+"""What another campaign is, by the member of the header that differs."""
+
+
 def _require_same(path: Path, found: Header, wanted: Header) -> None:
-    for name, value in asdict(wanted).items():
-        if name != "source" and getattr(found, name) != value:
+    for name, other in _OTHER.items():
+        if getattr(found, name) != getattr(wanted, name):
             raise InputError(
                 str(path),
-                f"it is of another campaign: its {name} is {getattr(found, name)}, not {value}",
+                f"it is of a campaign {other}; repeat that one's options, or begin another file",
             )
 
 
