@@ -26,8 +26,9 @@ from verify.evidence.check_model import RefusedError
 from verify.image import Relocation, Section
 from verify.lift.angr_import import import_angr
 from verify.options import Options
+from verify.progress import Progress
 from verify.resultjson import Failure, dumps, encode, from_json
-from verify.run import Progress, prove
+from verify.run import prove
 from verify.target import Alternative, CodeSegment, Target
 from verify.verdict import Caveat, Result, Verdict
 

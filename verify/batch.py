@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Protocol
 
 from verify.errors import InputError, printable
 from verify.image import Running, images_of, read_input
-from verify.locate import find_target
+from verify.locate import find_getrandom, find_target
 from verify.resultjson import Failed, Failure, Outcome
-from verify.verdict import Verdict
+from verify.verdict import Contract, Verdict
 
 if TYPE_CHECKING:
     from verify.cache import ProofCache
     from verify.options import Options
+    from verify.progress import Progress
     from verify.prove.segments import Segments
-    from verify.run import Progress
     from verify.target import Target
     from verify.verdict import Result
 
@@ -39,12 +39,15 @@ class Listener(Protocol):
         """Something cannot be used; in the harness itself while its exception is handled."""
 
 
-def targets_in(file: str | Running, function: str | None) -> Iterator[Target | InputError]:
-    """The function under proof in each image of a file ("-" is standard input) or of a process,
-    or why not.
+def targets_in(
+    file: str | Running, function: str | None, contract: Contract = Contract.CHACHA20
+) -> Iterator[Target | InputError]:
+    """The function with that contract in each image of a file ("-" is standard input) or of a
+    process, or why not.
 
     `function` as in `find_target`.
     """
+    find = find_getrandom if contract is Contract.GETRANDOM else find_target
     try:
         content = read_input(file)
         images = images_of(content)
@@ -53,7 +56,7 @@ def targets_in(file: str | Running, function: str | None) -> Iterator[Target | I
         return
     for image in images:
         try:
-            yield find_target(image, content.source, content.sha256, function)
+            yield find(image, content.source, content.sha256, function)
         except InputError as error:
             yield error
 
@@ -81,7 +84,7 @@ def prove_files(
         targets = []
         for file in files:
             try:
-                for target in targets_in(file, function):
+                for target in targets_in(file, function, options.contract):
                     if isinstance(target, InputError):
                         fail(Failed.INPUT, target.source, target.reason)
                     else:

@@ -21,14 +21,21 @@ from verify import __version__
 from verify.arch import DEBIAN
 from verify.batch import internal_error, prove_files, targets_in
 from verify.cacheoption import Cache, NoCache, opened
+from verify.contractoption import (
+    ChosenContract,
+    DataPage,
+    PageSize,
+    Properties,
+    require_possible,
+)
+from verify.contractoption import chosen as chosen_properties
 from verify.errors import InputError
 from verify.evidence.check_command import register as register_check
 from verify.evidence.command import register as register_replay
-from verify.getrandom.command import register as register_prove_getrandom
 from verify.image import Running, extract_to, open_images
 from verify.image.debian import DEFAULT_SUITE, UnreachableError, fetch
 from verify.mutate.command import register as register_mutate
-from verify.options import PROPERTIES, Options
+from verify.options import Options
 from verify.output import STANDARD_OUTPUT, require_empty, write_text
 from verify.report.command import register as register_report
 from verify.report.console import console_for, prepare_streams
@@ -36,6 +43,7 @@ from verify.report.display import Display, complain
 from verify.report.download import download_bar
 from verify.resultjson import Failed, Failure, Outcome, dumps, inspections_to_json, to_json
 from verify.validate.command import register as register_validate_lifter
+from verify.verdict import Contract
 
 PROGRAM = "vdso-verify"
 EXIT_INPUT = 2
@@ -132,14 +140,10 @@ def prove_command(  # noqa: PLR0913  # one for each option
     running: IsRunning = False,
     function: Function = None,
     json: Json = None,
-    properties: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--property",
-            metavar="NAME",
-            help=f"Only this property, of {', '.join(PROPERTIES)}; can be repeated.",
-        ),
-    ] = None,
+    contract: ChosenContract = Contract.CHACHA20,
+    properties: Properties = None,
+    page_size: PageSize = None,
+    data_page: DataPage = None,
     timeout: Annotated[
         float | None,
         typer.Option(
@@ -149,7 +153,12 @@ def prove_command(  # noqa: PLR0913  # one for each option
         ),
     ] = None,
     jobs: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Obligations decided at once.")
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Obligations decided at once; of getrandom, files and groups of paths.",
+        ),
     ] = Options.jobs,
     budget: Annotated[
         int,
@@ -188,26 +197,40 @@ def prove_command(  # noqa: PLR0913  # one for each option
         bool, typer.Option("--quiet", "-q", help="Print one line per function.")
     ] = False,
 ) -> int:
-    """Prove or refute each property of the ChaCha20 in a file.
+    """Prove or refute each property of a function in a file.
 
-    Several files are taken one after the other, and every function in them; one that cannot be
-    used does not keep the others from being proved.
+    The function is ChaCha20, or with --contract getrandom the exported one that calls it. Several
+    files are taken one after the other, and every function in them; one that cannot be used does
+    not keep the others from being proved.
 
     Exit code, the first that applies: 1 something is REFUTED; 2 bad input or usage; 3 something
     is UNKNOWN or VACUOUS; 0 everything is PROVED.
     """
-    unknown = [name for name in properties or () if name not in PROPERTIES]
-    if unknown:
-        raise typer.BadParameter(
-            f"no property {unknown[0]!r}; properties are {', '.join(PROPERTIES)}"
-        )
+    chosen = chosen_properties(contract, properties)
+    require_possible(
+        contract,
+        certificate=certificate,
+        cached=cache is not None and not no_cache,
+        page_size=page_size,
+        data_page=data_page,
+    )
     if certificate is not None and both_lifters:
         raise typer.BadParameter("a certificate is of one lifter: leave out --both-lifters")
     if certificate is not None:
         require_empty(certificate)
     kept = opened(cache, no_cache=no_cache, both_lifters=both_lifters)
-    chosen = tuple(name for name in PROPERTIES if name in (properties or PROPERTIES))
-    options = Options(chosen, budget, timeout, jobs, replay, certificate, both_lifters)
+    options = Options(
+        chosen,
+        budget,
+        timeout,
+        jobs,
+        replay,
+        certificate,
+        both_lifters,
+        contract,
+        page_size,
+        data_page,
+    )
     debug = context.obj.debug
     display = Display(quiet=quiet, silent=json == STANDARD_OUTPUT, debug=debug)
     outcome = prove_files(_inputs(files, running), function, options, display, kept)
@@ -315,7 +338,6 @@ register_check(app)
 register_report(app)
 register_replay(app)
 register_mutate(app)
-register_prove_getrandom(app)
 
 
 def _write_outcome(json: str | None, outcome: Outcome) -> int:

@@ -66,6 +66,8 @@ def combined(target: Target, variants: Sequence[Variant], results: Sequence[Resu
         summaries,
         first.lifters,
         anatomies,
+        first.contract,
+        first.environment,
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from verify.alternatives import Unreadable, alternatives_in
 from verify.arch import ARCHITECTURES, find_architecture
 from verify.errors import InputError
-from verify.image import SYMBOL
+from verify.image import GETRANDOM_NAMES, SYMBOL
 from verify.target import Alternative, CodeSegment, Function, Target
 
 if TYPE_CHECKING:
@@ -38,6 +38,12 @@ def find_target(image: Image, source: str, sha256: str, function: str | None = N
     return _Locator(image, source, sha256).find(function)
 
 
+def find_getrandom(image: Image, source: str, sha256: str, function: str | None = None) -> Target:
+    """The getrandom that an image exports, with the ChaCha20 that it calls, which is found as
+    `find_target` does. Raises InputError where there is none, or one of the two cannot be read."""
+    return _Locator(image, source, sha256).find_getrandom(function)
+
+
 class _Locator:
     """The search in one image."""
 
@@ -56,7 +62,18 @@ class _Locator:
 
     def find(self, function: str | None) -> Target:
         """See `find_target`."""
-        found = self._automatically() if function is None else self._by_hand(function)
+        return self._checked(self._automatically() if function is None else self._by_hand(function))
+
+    def find_getrandom(self, function: str | None) -> Target:
+        """See `find_getrandom`."""
+        exported = self._image.elf.getrandom
+        if exported is None:
+            raise self._error(f"it exports no getrandom ({' or '.join(GETRANDOM_NAMES)})")
+        chacha20 = self.find(function).function
+        return replace(self._checked(_from_symbol(exported)), callee=chacha20)
+
+    def _checked(self, found: Function) -> Target:
+        """The target of a function that can be read, with its size; raises InputError."""
         self._check_readable(found)
         if not found.size:
             found = replace(

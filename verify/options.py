@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from verify.getrandom.claims import Claim
+from verify.verdict import Contract
 
 PROPERTIES = (
     "output",
@@ -15,7 +19,12 @@ PROPERTIES = (
     "timing",
     "termination",
 )
-"""Ids of all properties, in the order of reports."""
+"""Ids of all properties of ChaCha20, in the order of reports."""
+PROPERTIES_OF: Mapping[Contract, tuple[str, ...]] = {
+    Contract.CHACHA20: PROPERTIES,
+    Contract.GETRANDOM: tuple(claim.value for claim in Claim),
+}
+"""Ids of all properties of each contract, in the order of reports."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +36,8 @@ class Options:
     wall time on top of it (None: no bound). `jobs` is the number of obligations decided at once.
     `replay` executes counterexamples under QEMU where it is installed. `certificate` is the
     directory in which certificates are written. `both_lifters` proves by each of two lifters, which
-    have to agree.
+    have to agree. `page_bytes` and `data_page` are where a getrandom lies, as in
+    `verify.verdict.Environment`; None: where the architecture's kernels have it.
     """
 
     properties: tuple[str, ...] = PROPERTIES
@@ -37,3 +47,6 @@ class Options:
     replay: bool = True
     certificate: Path | None = None
     both_lifters: bool = False
+    contract: Contract = Contract.CHACHA20
+    page_bytes: int | None = None
+    data_page: int | None = None

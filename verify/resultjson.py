@@ -17,6 +17,7 @@ from verify.anatomy import ListedInstruction
 from verify.inspection import Inspection, Instruction, LoopShape
 from verify.verdict import (
     FORMAT,
+    CalledFunction,
     Check,
     Counterexample,
     Departure,
@@ -50,6 +51,7 @@ HEXADECIMAL: Mapping[tuple[type, str], int] = {
     (LoopSummary, "last"): 1,
     (LoopSummary, "back"): 1,
     (TargetSummary, "address"): 1,
+    (CalledFunction, "address"): 1,
     (PatchSummary, "address"): 1,
     (LoopShape, "head"): 1,
     (LoopShape, "last"): 1,
@@ -62,11 +64,12 @@ readers of JSON with 53-bit numbers would damage."""
 
 ADDED = frozenset(
     {
-        (Result, "anatomies"),
+        *((Result, name) for name in ("anatomies", "contract", "environment")),
         *((LoopSummary, name) for name in ("last", "back", "passes", "held")),
     }
 )
-"""Members that results of this format lacked once: they are read as if they were empty."""
+"""Members that results of this format lacked once: they are read as if they were empty, and the
+contract as ChaCha20's."""
 
 
 class Failed(Enum):

@@ -93,6 +93,7 @@ class Target:
     can be said of the bytes that run; both are empty otherwise. `running` says that the kernel has
     already applied them. `relocations` of loaded bytes are not resolved, and `stubs` are the
     sections in which code goes on to another image through an address that is filled in later.
+    `callee` is the ChaCha20 that the function calls where that is a getrandom, else None.
     """
 
     source: str
@@ -109,6 +110,7 @@ class Target:
     running: bool = False
     relocations: tuple[Relocation, ...] = ()
     stubs: tuple[Section, ...] = ()
+    callee: Function | None = None
 
     def code(self, address: int, size: int) -> bytes | None:
         """`size` read-only bytes at `address`, None where the image has none."""
@@ -133,6 +135,7 @@ class Target:
             self,
             segments=tuple(replace(part, address=part.address + by) for part in self.segments),
             function=self.function.moved(by),
+            callee=None if self.callee is None else self.callee.moved(by),
             alternatives=tuple(replace(one, address=one.address + by) for one in self.alternatives),
             relocations=tuple(replace(one, address=one.address + by) for one in self.relocations),
             stubs=tuple(replace(one, address=one.address + by) for one in self.stubs),

@@ -16,6 +16,15 @@ FORMAT = 2
 """Version of the JSON format. It changes when a reader of the old one would misunderstand."""
 
 
+class Contract(Enum):
+    """What a function has to do."""
+
+    CHACHA20 = "chacha20"
+    """Write blocks of ChaCha20."""
+    GETRANDOM = "getrandom"
+    """Give out random bytes, as the vDSO's exported function."""
+
+
 class Verdict(Enum):
     """The outcome of a property or of one obligation."""
 
@@ -320,6 +329,28 @@ class TargetSummary:
 
 
 @dataclass(frozen=True)
+class CalledFunction:
+    """A function of the image whose contract is taken for granted: its range in bytes, the hash of
+    that, and how it was found."""
+
+    function: str
+    address: int
+    size: int
+    function_sha256: str
+    located: str
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What a getrandom was proved with: bytes of a page, how many bytes in front of the image the
+    kernel's data lie, and the ChaCha20 that it calls."""
+
+    page_bytes: int
+    data_page: int
+    chacha20: CalledFunction
+
+
+@dataclass(frozen=True)
 class Result:
     """Everything that is said of one target, or why nothing could be said (`error`)."""
 
@@ -343,6 +374,10 @@ class Result:
     """What read the code, `vex` or `pcode`; with two, each verdict but UNKNOWN is both's."""
     anatomies: tuple[Anatomy, ...] = ()
     """What each variant does, instruction by instruction, as far as that is known."""
+    contract: Contract = Contract.CHACHA20
+    """What the properties are of."""
+    environment: Environment | None = None
+    """That of a getrandom, where it is known for the architecture."""
 
     @property
     def verdict(self) -> Verdict:

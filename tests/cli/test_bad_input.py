@@ -15,13 +15,16 @@ from tests.image import containers, elves
 from tests.image.test_bad_input import bomb
 from verify.cli import run
 from verify.errors import printable
-from verify.options import PROPERTIES
+from verify.options import PROPERTIES, PROPERTIES_OF
+from verify.verdict import Contract
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = (ROOT / "binaries/loongarch64/looped.so").read_bytes()
+OBJECT = elves.relocatable_object()
+GETRANDOM = PROPERTIES_OF[Contract.GETRANDOM]
 SH_SIZE, E_SHNUM, TEXT = 32, 60, 1
 EM_SPARCV9 = 43
 ZSTD = containers.COMPRESSORS["zstd"](elves.kernel(elves.shared_object()))
@@ -138,6 +141,31 @@ USAGE: dict[str, tuple[list[str], str]] = {
         ["prove", "--property", "speed", "good.so"],
         f"no property 'speed'; properties are {', '.join(PROPERTIES)};",
     ),
+    "no property of getrandom": (
+        ["prove", "--contract", "getrandom", "--property", "output", "good.so"],
+        f"no property 'output'; properties of getrandom are {', '.join(GETRANDOM)};",
+    ),
+    "no such contract": (["prove", "--contract", "random", "good.so"], "'--contract'"),
+    "a certificate of getrandom": (
+        ["prove", "--contract", "getrandom", "--certificate", "out", "good.so"],
+        "there are no certificates of getrandom: leave out --certificate, or --contract",
+    ),
+    "a cache for getrandom": (
+        ["prove", "--contract", "getrandom", "--cache", "out", "good.so"],
+        "of which there are none of getrandom: add --no-cache",
+    ),
+    "pages of ChaCha20": (
+        ["prove", "--page-size", "4096", "good.so"],
+        "--page-size is for getrandom: add --contract getrandom",
+    ),
+    "data page of ChaCha20": (
+        ["prove", "--data-page", "0", "good.so"],
+        "--data-page is for getrandom: add --contract getrandom",
+    ),
+    "an object without getrandom": (
+        ["prove", "--contract", "getrandom", "good.o"],
+        "good.o: it exports no getrandom (__vdso_getrandom or __kernel_getrandom)",
+    ),
     "no jobs": (["prove", "--jobs", "0", "good.so"], "'--jobs'"),
     "no time": (["prove", "--timeout", "0", "good.so"], "'--timeout'"),
     "endless time": (["prove", "--timeout", "nan", "good.so"], "'--timeout'"),
@@ -169,6 +197,7 @@ USAGE: dict[str, tuple[list[str], str]] = {
 @pytest.mark.parametrize(("arguments", "reason"), USAGE.values(), ids=USAGE.keys())
 def test_usage(arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("good.so").write_bytes(GOOD)
+    Path("good.o").write_bytes(OBJECT)
     assert reason in complaint(capsys, *arguments)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from verify.anatomy import (
     Anatomy,
     Held,
@@ -12,10 +14,13 @@ from verify.anatomy import (
     Role,
 )
 from verify.verdict import (
+    CalledFunction,
     Caveat,
     Check,
+    Contract,
     Counterexample,
     Departure,
+    Environment,
     LoopSummary,
     PatchSummary,
     PropertyResult,
@@ -306,10 +311,34 @@ PATCHED = Result(
     tools=TOOLS,
     variants=(BUILT, PATCHED_VARIANT),
 )
+GETRANDOM = Result(
+    target=replace(
+        EMBEDDED, function="__kernel_getrandom", address=0x510, located="symbol __kernel_getrandom"
+    ),
+    properties=(
+        property_result("stream"),
+        PropertyResult(
+            "erasure",
+            "What is given out is erased",
+            Verdict.UNKNOWN,
+            3.5,
+            (check("erasure/first"), check("erasure/second", Verdict.UNKNOWN)),
+            reason="on a path that ends at 0x5c8: at 'return' pos is another",
+        ),
+    ),
+    caveats=(Caveat.CHACHA20_BY_CONTRACT, Caveat.DATA_PAGE_GIVEN),
+    tools=TOOLS,
+    seconds=7.5,
+    contract=Contract.GETRANDOM,
+    environment=Environment(
+        0x10000, 0x2000, CalledFunction("0x760", 0x760, 876, "3" * 64, EMBEDDED.located)
+    ),
+)
 ALL = {
     "proved": PROVED,
     "refuted": REFUTED,
     "unknown": UNKNOWN,
     "stackless": STACKLESS,
     "patched": PATCHED,
+    "getrandom": GETRANDOM,
 }

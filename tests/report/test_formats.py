@@ -31,7 +31,7 @@ NASTY = replace(
     ),
 )
 RESULTS = (
-    *(samples.PROVED, samples.REFUTED, samples.UNKNOWN, samples.STACKLESS, samples.PATCHED),
+    *samples.ALL.values(),
     NASTY,
 )
 OUTCOME = Outcome(RESULTS, (Failure(Failed.INPUT, "x.so", "is no ELF # file"),))

@@ -38,9 +38,12 @@ from verify.resultjson import (
 )
 from verify.verdict import (
     FORMAT,
+    CalledFunction,
     Check,
+    Contract,
     Counterexample,
     Departure,
+    Environment,
     LoopSummary,
     Observation,
     PatchSummary,
@@ -111,7 +114,12 @@ def test_what_is_written() -> None:
         "UNKNOWN",
         "PROVED",
         "UNKNOWN",
+        "UNKNOWN",
     ]
+    assert [result["contract"] for result in document["results"]] == ["chacha20"] * 5 + [
+        "getrandom"
+    ]
+    assert document["results"][5]["environment"]["chacha20"]["address"] == "0x760"
     counterexample = document["results"][1]["properties"][0]["counterexample"]
     assert counterexample["key"][0] == "0x03020100"
     assert counterexample["counter"] == "0x0000000100000000"
@@ -224,6 +232,8 @@ RESULTS = st.builds(
     variants=st.lists(VARIANTS, max_size=2).map(tuple),
     tools=st.dictionaries(TEXT, TEXT, max_size=2),
     seconds=SECONDS,
+    environment=st.none()
+    | st.builds(Environment, chacha20=st.builds(CalledFunction, address=ADDRESSES)),
 )
 
 
@@ -236,7 +246,9 @@ def test_results_from_before_a_member_was_there() -> None:
     """They are read, as if what they lack were empty."""
     document = to_json(OUTCOME)
     for result in document["results"]:
-        del result["anatomies"]
+        for kind, name in ADDED:
+            if kind is Result:
+                del result[name]
         for loop in result["loops"]:
             for kind, name in ADDED:
                 if kind is LoopSummary:
@@ -245,7 +257,8 @@ def test_results_from_before_a_member_was_there() -> None:
     assert [result.properties for result in read.results] == [
         result.properties for result in OUTCOME.results
     ]
-    assert not any(result.anatomies for result in read.results)
+    assert not any(result.anatomies or result.environment for result in read.results)
+    assert {result.contract for result in read.results} == {Contract.CHACHA20}
     assert {loop.last for result in read.results for loop in result.loops} == {None}
 
 

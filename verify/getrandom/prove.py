@@ -1,31 +1,31 @@
-"""What is proved of a compiled getrandom, property by property."""
+"""What is proved of a compiled getrandom, property by property.
+
+The paths are walked first. What is left, comparing some of them with the specification, is a task;
+tasks can be done at once, and what comes of one is plain data.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import batched, groupby
 
-from verify.getrandom.attempts import Attempts
+from verify.decide import start_afresh
+from verify.forked import Tell, forked
+from verify.getrandom.attempts import Attempts, Part
 from verify.getrandom.claims import TITLES, Claim
 from verify.getrandom.compare import Difference, differences
-from verify.getrandom.paths import Walker
+from verify.getrandom.paths import Path, Walker
 from verify.getrandom.questions import Questions
 from verify.getrandom.setting import BASE, Layout, Setting, setting_of
 from verify.lift.machine import Unsupported
+from verify.options import PROPERTIES_OF, Options
+from verify.progress import Progress, Report
 from verify.target import Target
 from verify.terms import Term
-from verify.verdict import Caveat, PropertyResult, Verdict
-
-NOT_DECIDED = (
-    "fork",
-    "footprint",
-    "secrecy",
-    "stack",
-    "termination",
-    "timing",
-)
-"""Properties of the ChaCha20 inside, and of a state that changes at any instruction, of which this
-proof says nothing for the whole function."""
+from verify.verdict import Caveat, Check, Contract, PropertyResult, Verdict
 
 CAVEATS = (
     Caveat.LIFTER_UNCHECKED,
@@ -39,41 +39,67 @@ CAVEATS = (
 )
 """What every verdict rests on: SOUNDNESS.md."""
 
+DEFAULT = Options(PROPERTIES_OF[Contract.GETRANDOM], contract=Contract.GETRANDOM)
+"""Every property, one task at a time."""
+_TOGETHER = 8
+"""Paths that are compared by one task."""
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Something to do that may find differences; raises Unsupported. `what` says in a few words
+    what is looked at, `claims` which properties it decides, `paths` at how many paths it looks."""
+
+    what: str
+    claims: frozenset[Claim]
+    paths: int
+    run: Callable[[], Iterable[Difference]]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What came of a task."""
+
+    differences: tuple[Difference, ...]
+    seconds: float
+
 
 def prove_getrandom(
-    target: Target, entry: int, layout: Layout | None = None, more: Iterable[Term] = ()
+    target: Target,
+    entry: int,
+    layout: Layout | None = None,
+    more: Iterable[Term] = (),
+    options: Options = DEFAULT,
+    progress: Report = lambda _: None,
 ) -> tuple[PropertyResult, ...]:
-    """A verdict for each property of the getrandom at `entry` in the target's image.
+    """A verdict for each property asked for of the getrandom at `entry` in the target's image.
 
     The target's function is the ChaCha20 that it calls. `layout` is that of the architecture's
     kernels by default. `more` are assumptions on the arguments on top of what a caller grants,
-    under which the verdicts hold then.
+    under which the verdicts hold then. Of the options, budget and timeout are for one question to
+    the solver, and up to `jobs` tasks are done at once, each in a process of its own.
     """
     start = time.perf_counter()
-    found: dict[Claim, str] = {}
+    found: list[tuple[_Task, _Found]] = []
+    reason = ""
     try:
-        for difference in _differences(target, entry, layout, tuple(more)):
-            for claim in difference.claims:
-                found.setdefault(claim, difference.reason)
+        progress(Progress("execute", target.function.name, 0, 0))
+        questions = Questions(options.budget, options.timeout)
+        tasks = _tasks(_setting(target, entry, layout), questions, tuple(more))
+        progress(Progress("decide", "", 0, len(tasks)))
+        for task, one in zip(tasks, _done(tasks, options.jobs), strict=True):
+            found.append((task, one))
+            progress(Progress("decide", task.what, len(found), len(tasks)))
     except Unsupported as error:
-        for claim in Claim:
-            found.setdefault(claim, error.reason)
-    seconds = time.perf_counter() - start
+        reason = _located(error)
+    seconds = (time.perf_counter() - start) / len(Claim)
     return tuple(
-        PropertyResult(
-            claim.value,
-            TITLES[claim],
-            Verdict.UNKNOWN if claim in found else Verdict.PROVED,
-            seconds,
-            reason=found.get(claim, ""),
-        )
-        for claim in Claim
+        _result(claim, found, reason, seconds) for claim in Claim if claim in options.properties
     )
 
 
-def _differences(
-    target: Target, entry: int, layout: Layout | None, more: tuple[Term, ...]
-) -> Iterable[Difference]:
+def _setting(target: Target, entry: int, layout: Layout | None) -> Setting:
+    """What is executed; raises Unsupported where that is not what runs."""
     port = target.architecture.getrandom_port
     if port is None:
         raise Unsupported(0, f"getrandom on {target.architecture.title} is not supported")
@@ -83,24 +109,99 @@ def _differences(
         raise Unsupported(0, target.patching_unknown)
     if target.relocations:
         raise Unsupported(0, "the image has relocations that are not resolved")
-    layout = layout or Layout(port.page_bytes, port.data_page)
-    try:
-        setting = setting_of(target, entry, layout, port)
-        _check_final(setting)
-        questions = Questions()
-        parts = Attempts(Walker(setting, questions)).parts(more)
-        if not parts[0].returned or not questions.shown_possible(parts[0].start.facts):
-            raise Unsupported(setting.entry, "no call is shown to return")
-        for number, part in enumerate(parts):
-            yield from differences(setting, part, questions, again=number > 0)
-    except Unsupported as error:
-        at = error.address - BASE if error.address else 0
-        raise Unsupported(at, f"{at:#x}: {error.reason}" if at else error.reason) from error
-
-
-def _check_final(setting: Setting) -> None:
-    """The code is what runs; raises Unsupported where the kernel changes it at boot."""
+    setting = setting_of(target, entry, layout or Layout(port.page_bytes, port.data_page), port)
     for block in setting.flow.blocks.values():
         for one in setting.target.alternatives:
             if one.overlaps(block.address, block.size):
                 raise Unsupported(block.address, "the kernel may change this code when it boots")
+    return setting
+
+
+def _tasks(setting: Setting, questions: Questions, more: tuple[Term, ...]) -> list[_Task]:
+    """Walk all paths; what is left are these tasks. Raises Unsupported."""
+    parts = Attempts(Walker(setting, questions)).parts(more)
+    if not parts[0].returned or not questions.shown_possible(parts[0].start.facts):
+        raise Unsupported(setting.entry, "no call is shown to return")
+    return [
+        _Task(
+            "second attempt" if number else "first attempt",
+            frozenset(Claim),
+            len(some),
+            partial(differences, setting, _only(part, some), questions, again=number > 0),
+        )
+        for number, part in enumerate(parts)
+        for some in batched((*part.returned, *part.back), _TOGETHER)
+    ]
+
+
+def _only(part: Part, paths: Iterable[Path]) -> Part:
+    """Some of the paths of a part."""
+    some = list(paths)
+    return replace(
+        part,
+        returned=tuple(path for path in some if path.returned),
+        back=tuple(path for path in some if not path.returned),
+    )
+
+
+def _done(tasks: Sequence[_Task], jobs: int) -> Iterator[_Found]:
+    if jobs > 1 and len(tasks) > 1:
+        yield from forked([partial(_run_afresh, task) for task in tasks], jobs)
+    else:
+        yield from map(_run, tasks)
+
+
+def _run_afresh(task: _Task, _: Tell) -> _Found:
+    start_afresh()
+    return _run(task)
+
+
+def _run(task: _Task) -> _Found:
+    start = time.perf_counter()
+    found: list[Difference] = []
+    try:
+        found += task.run()
+    except Unsupported as error:
+        found.append(Difference(task.claims, _located(error)))
+    return _Found(tuple(found), time.perf_counter() - start)
+
+
+def _located(error: Unsupported) -> str:
+    """What is not supported, with its address in the image."""
+    return f"{error.address - BASE:#x}: {error.reason}" if error.address else error.reason
+
+
+def _result(
+    claim: Claim, found: Sequence[tuple[_Task, _Found]], reason: str, seconds: float
+) -> PropertyResult:
+    """What was found of one claim; `reason` says why nothing was."""
+    checks = tuple(
+        _check(claim, what, list(some))
+        for what, some in groupby(
+            (one for one in found if claim in one[0].claims), key=lambda one: one[0].what
+        )
+    )
+    reason = reason or next((one.reason for one in checks if one.reason), "")
+    proved = bool(checks) and not reason
+    return PropertyResult(
+        claim.value,
+        TITLES[claim],
+        Verdict.PROVED if proved else Verdict.UNKNOWN,
+        seconds,
+        checks,
+        reason=reason,
+    )
+
+
+def _check(claim: Claim, what: str, found: Sequence[tuple[_Task, _Found]]) -> Check:
+    """One claim on the paths of several tasks that look at the same."""
+    differing = (each for _, one in found for each in one.differences if claim in each.claims)
+    reason = next((each.reason for each in differing), "")
+    return Check(
+        f"{claim}/{what.replace(' ', '-')}",
+        f"on each path of a {what}",
+        Verdict.UNKNOWN if reason else Verdict.PROVED,
+        sum(one.seconds / len(task.claims) for task, one in found),
+        sum(task.paths for task, _ in found),
+        reason=reason,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from verify.decide import Answer, check, valid
+from verify.decide import DEFAULT_BUDGET, Answer, check, valid
 from verify.terms import Term, evaluate, negate
 
 type Facts = tuple[Term, ...]
@@ -15,9 +15,14 @@ _FEASIBLE = 200_000
 
 class Questions:
     """Asks, and remembers under which facts a claim was found to follow: it follows from more facts
-    as well."""
+    as well.
 
-    def __init__(self) -> None:
+    `budget` is in Z3 resource units, `timeout` in seconds of wall time, each for one question.
+    """
+
+    def __init__(self, budget: int = DEFAULT_BUDGET, timeout: float | None = None) -> None:
+        self._budget = budget
+        self._timeout = timeout
         self._followed: dict[Term, list[Facts]] = {}
         self._models: dict[Facts, Mapping[Term, int]] = {}
         self.asked = 0
@@ -34,7 +39,7 @@ class Questions:
         if any(facts[: len(before)] == before for before in known):
             return True
         self.asked += 1
-        if valid(facts, claim).answer is not Answer.UNSAT:
+        if valid(facts, claim, self._budget, self._timeout).answer is not Answer.UNSAT:
             return False
         known.append(facts)
         return True
@@ -50,11 +55,11 @@ class Questions:
             self._models[facts] = model
             return True
         self.asked += 1
-        decision = check(facts, _FEASIBLE)
+        decision = check(facts, min(self._budget, _FEASIBLE), self._timeout)
         if decision.answer is Answer.SAT:
             self._models[facts] = decision.model
         return decision.answer is not Answer.UNSAT
 
     def shown_possible(self, facts: Facts) -> bool:
         """Whether the solver shows that the facts can hold at once."""
-        return check(facts).answer is Answer.SAT
+        return check(facts, self._budget, self._timeout).answer is Answer.SAT

@@ -82,6 +82,12 @@ class Setting:
         """The variable of an argument, or of `sp` or `ra`."""
         return var(name, FLAGS_BITS if name == "flags" else self.bits)
 
+    def constants(self, address: int, size: int) -> bytes | None:
+        """Read-only bytes of the image, None where there are none or the kernel may change them."""
+        if any(one.overlaps(address, size) for one in self.target.alternatives):
+            return None
+        return self.target.code(address, size)
+
     def read(self, machine: Machine, name: str) -> Term:
         """The value of an architectural register, or of the part that the ABI names."""
         register = self.architecture.register(name)
@@ -140,7 +146,7 @@ def entry_machine(setting: Setting) -> Machine:
         setting.argument("sp"): STACK,
     }
     memory = GetrandomMemory(
-        architecture.byte_order == "little", bases, setting.target.code, converter, Origins()
+        architecture.byte_order == "little", bases, setting.constants, converter, Origins()
     )
     machine = Machine(
         Cells(layout.little, unknown_registers(layout, converter)),

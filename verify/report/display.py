@@ -16,8 +16,8 @@ from verify.report.text import print_one_line, print_result, print_totals
 from verify.resultjson import Failed, Outcome
 
 if TYPE_CHECKING:
+    from verify.progress import Progress
     from verify.resultjson import Failure
-    from verify.run import Progress
     from verify.target import Target
     from verify.verdict import Result
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from verify.errors import printable
 from verify.report.counterexample import counterexample_text
+from verify.report.environment import environment_parts
 from verify.verdict import (
     AS_BUILT,
     AS_RUNNING,
@@ -252,6 +253,7 @@ def _footing(result: Result) -> str:
         f"file sha256 {target.sha256}",
         f"function {target.address:#x}..{end:#x} sha256 {target.function_sha256}"
         f" ({printable(target.located)})",
+        *map(printable, environment_parts(result)),
         ", ".join(f"{name} {version}" for name, version in result.tools.items()),
         "caveats: " + (", ".join(caveat.value for caveat in result.caveats) or "none"),
     ]

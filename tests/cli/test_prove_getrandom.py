@@ -1,0 +1,95 @@
+"""`prove --contract getrandom` from files to exit code: what it prints, writes and returns."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+import verify
+from verify.cli import run
+from verify.getrandom.claims import TITLES, Claim
+from verify.options import PROPERTIES_OF
+from verify.resultjson import from_json
+from verify.verdict import Caveat, Contract, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[2]
+STUBS = ("binaries/loongarch64/looped.so", "binaries/loongarch64/unrolled.so")
+"""Their getrandom does nothing but call ChaCha20, which is not what it should."""
+WHOLE = "binaries/loongarch64/getrandom.so"
+PROVE = ("prove", "--contract", "getrandom")
+SCHEMA = Path(verify.__file__).parent / "schema/result.schema.json"
+
+
+@pytest.fixture(autouse=True)
+def directory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    yield
+    monkeypatch.undo()
+
+
+def document_of(file: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(file.read_text())
+    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(document)
+    return document
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_what_is_not_proved(jobs: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "out.json"
+    asked = ["--property", "stream", "--property", "abi", "--jobs", jobs, "--json", str(file)]
+    assert run([*PROVE, *asked, "none", *STUBS]) == 2
+    output, errors = capsys.readouterr()
+    assert errors == "vdso-verify: none: no such file\n"
+    assert output.splitlines()[-1] == "2 functions: 2 UNKNOWN; 1 errors"
+    outcome = from_json(document_of(file))
+    assert [result.target.source for result in outcome.results] == list(STUBS)
+    for result in outcome.results:
+        assert result.contract is Contract.GETRANDOM
+        assert result.target.function == "__vdso_getrandom"
+        assert [one.property for one in result.properties] == ["stream", "abi"]
+        stream, _ = result.properties
+        assert stream.verdict is Verdict.UNKNOWN
+        assert stream.reason
+        environment = result.environment
+        assert environment is not None
+        assert (environment.page_bytes, environment.data_page) == (0x4000, 0x8000)
+        called = environment.chacha20
+        assert called.function == "__arch_chacha20_blocks_nostack"
+        assert called.function_sha256 in output
+
+
+def test_pages_and_data_elsewhere(tmp_path: Path) -> None:
+    file = tmp_path / "out.json"
+    where = ["--page-size", "65536", "--data-page", "131072"]
+    assert run([*PROVE, *where, "-q", "--json", str(file), STUBS[0]]) == 3
+    (result,) = from_json(document_of(file)).results
+    assert result.environment is not None
+    assert (result.environment.page_bytes, result.environment.data_page) == (65536, 131072)
+
+
+@pytest.mark.every_fault
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_what_is_proved(jobs: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "out.json"
+    assert run([*PROVE, "--jobs", jobs, "--json", str(file), WHOLE]) == 0
+    output, errors = capsys.readouterr()
+    assert errors == ""
+    (result,) = from_json(document_of(file)).results
+    assert tuple(one.property for one in result.properties) == PROPERTIES_OF[Contract.GETRANDOM]
+    for one in result.properties:
+        assert (one.verdict, one.reason) == (Verdict.PROVED, "")
+        assert one.title == TITLES[Claim(one.property)]
+        assert one.checks
+        assert {check.verdict for check in one.checks} == {Verdict.PROVED}
+    assert Caveat.CHACHA20_BY_CONTRACT in result.caveats
+    assert result.target.sha256 == hashlib.sha256(Path(WHOLE).read_bytes()).hexdigest()
+    assert all(len(line) <= 80 for line in output.splitlines() if not line.startswith("file "))

@@ -1,0 +1,59 @@
+"""Tasks in processes of their own: their results, what they tell, and how they fail."""
+
+from __future__ import annotations
+
+import os
+import signal
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from verify.forked import WorkerError, forked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verify.forked import Tell
+
+
+def squared(number: int, tell: Tell) -> tuple[int, int]:
+    tell(number)
+    return number * number, os.getpid()
+
+
+def fails(_: Tell) -> int:
+    raise ValueError("one line")
+
+
+def dies(_: Tell) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 0
+
+
+def waits(_: Tell) -> int:
+    signal.pause()
+    return 0
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 9])
+def test_results_in_order(jobs: int) -> None:
+    heard: list[tuple[int, int]] = []
+    tasks = [partial(squared, number) for number in range(5)]
+    results = list(forked(tasks, jobs, lambda number, what: heard.append((number, what))))
+    assert [value for value, _ in results] == [0, 1, 4, 9, 16]
+    assert sorted(heard) == [(number, number) for number in range(5)]
+    processes = {process for _, process in results}
+    assert len(processes) == len(tasks)
+    assert os.getpid() not in processes
+
+
+def test_no_tasks() -> None:
+    assert list(forked([], 2)) == []
+
+
+@pytest.mark.parametrize(("task", "what"), [(fails, "ValueError: one line"), (dies, "-9")])
+def test_failures(task: Callable[[Tell], int], what: str) -> None:
+    """And the task that would never end is ended."""
+    with pytest.raises(WorkerError, match=what):
+        list(forked([waits, task], 2))

@@ -1,0 +1,85 @@
+"""The result of one variant of a getrandom."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import replace
+
+from verify.decide import start_afresh
+from verify.getrandom.claims import TITLES, Claim
+from verify.getrandom.prove import CAVEATS, prove_getrandom
+from verify.getrandom.setting import Layout
+from verify.options import Options
+from verify.progress import Report
+from verify.summary import target_summary, tool_versions
+from verify.target import Alternative, Target
+from verify.verdict import (
+    CalledFunction,
+    Contract,
+    Environment,
+    PropertyResult,
+    Result,
+    Verdict,
+)
+
+
+def prove_variant(
+    target: Target, left: tuple[Alternative, ...], options: Options, progress: Report
+) -> Result:
+    """Prove one variant, which the target's bytes are. `left` are the image's alternatives that
+    are in no variant, because no instruction that they change is reached."""
+    start = time.perf_counter()
+    start_afresh()
+    assert target.callee is not None
+    chacha20 = replace(target, function=target.callee, callee=None, alternatives=left)
+    layout = _layout(target, options)
+    entry = target.function.address
+    properties = prove_getrandom(chacha20, entry, layout, (), options, progress)
+    return _result(target, options, properties, time.perf_counter() - start)
+
+
+def nothing_said(target: Target, options: Options, reason: str) -> Result:
+    """The result where the bytes that run are not known: nothing is proved or executed."""
+    properties = (
+        PropertyResult(claim.value, TITLES[claim], Verdict.UNKNOWN, 0.0, reason=reason)
+        for claim in Claim
+        if claim in options.properties
+    )
+    return _result(target, options, tuple(properties), 0.0)
+
+
+def _result(
+    target: Target, options: Options, properties: tuple[PropertyResult, ...], seconds: float
+) -> Result:
+    return Result(
+        target_summary(target, None),
+        properties,
+        caveats=CAVEATS,
+        tools=tool_versions(target, executed=False),
+        seconds=seconds,
+        lifters=(target.architecture.lifter.engine,),
+        contract=Contract.GETRANDOM,
+        environment=_environment(target, options),
+    )
+
+
+def _layout(target: Target, options: Options) -> Layout | None:
+    """What was asked for, with the architecture's own in place of what was not."""
+    port = target.architecture.getrandom_port
+    if port is None:
+        return None
+    return Layout(
+        port.page_bytes if options.page_bytes is None else options.page_bytes,
+        port.data_page if options.data_page is None else options.data_page,
+    )
+
+
+def _environment(target: Target, options: Options) -> Environment | None:
+    layout, callee = _layout(target, options), target.callee
+    if layout is None or callee is None:
+        return None
+    code = target.code(callee.address, callee.size) or b""
+    digest = hashlib.sha256(code).hexdigest()
+    called = CalledFunction(callee.name, callee.address, callee.size, digest, callee.located)
+    return Environment(layout.page_bytes, layout.data_page, called)

@@ -1,0 +1,21 @@
+"""What a getrandom was proved with, in words."""
+
+from __future__ import annotations
+
+from verify.verdict import Result
+
+
+def environment_parts(result: Result) -> tuple[str, ...]:
+    """The ChaCha20 that was taken as its contract says, and where the kernel's data are; nothing
+    for another contract."""
+    environment = result.environment
+    if environment is None:
+        return ()
+    called = environment.chacha20
+    end = called.address + called.size
+    return (
+        f"ChaCha20 {called.address:#x}..{end:#x} sha256 {called.function_sha256}"
+        f" ({called.located})",
+        f"pages of {environment.page_bytes} bytes, the kernel's data {environment.data_page} bytes"
+        " in front of the image",
+    )
