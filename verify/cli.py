@@ -29,6 +29,7 @@ from verify.contractoption import (
     require_possible,
 )
 from verify.contractoption import chosen as chosen_properties
+from verify.cost.command import register as register_cost
 from verify.errors import InputError
 from verify.evidence.check_command import register as register_check
 from verify.evidence.command import register as register_replay
@@ -338,6 +339,7 @@ register_check(app)
 register_report(app)
 register_replay(app)
 register_mutate(app)
+register_cost(app)
 
 
 def _write_outcome(json: str | None, outcome: Outcome) -> int:

@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING
 from verify.arch import find_architecture
 from verify.errors import InputError
 from verify.history.model import Program
+from verify.target import CodeSegment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from verify.arch import Architecture
     from verify.image import Elf, Image
+    from verify.target import Alternative
 
 
-def program_in(image: Image, page_bytes: int, data_page: int) -> Program:
+def program_in(
+    image: Image, page_bytes: int, data_page: int, applied: Iterable[Alternative] = ()
+) -> Program:
     """The exported getrandom of an image, for pages of that size, whose data page lies
-    `data_page` bytes in front of address 0.
+    `data_page` bytes in front of address 0, after the kernel has applied these alternatives.
 
     Raises InputError where the image has none, or is of an architecture that is not known.
     """
@@ -29,11 +33,14 @@ def program_in(image: Image, page_bytes: int, data_page: int) -> Program:
     function = elf.getrandom
     if function is None:
         raise InputError(image.name, "it exports no getrandom")
-    instructions = dict(_instructions(architecture, elf))
+    segments = [CodeSegment(one.address, one.data, one.executable) for one in elf.segments]
+    for alternative in applied:
+        segments = [one.patched(alternative) for one in segments]
+    instructions = dict(_instructions(architecture, elf, segments))
     wanted = architecture.system_calls.instruction
     return Program(
         architecture=architecture,
-        segments=tuple((segment.address, segment.data) for segment in elf.segments),
+        segments=tuple((segment.address, segment.data) for segment in segments),
         entry=function.address,
         instructions=tuple(instructions),
         system_calls=frozenset(at for at, code in instructions.items() if code == wanted),
@@ -43,12 +50,19 @@ def program_in(image: Image, page_bytes: int, data_page: int) -> Program:
     )
 
 
-def _instructions(architecture: Architecture, elf: Elf) -> Iterator[tuple[int, bytes]]:
-    """All instructions, with their addresses."""
+def _instructions(
+    architecture: Architecture, elf: Elf, segments: Iterable[CodeSegment]
+) -> Iterator[tuple[int, bytes]]:
+    """All instructions in the sections of code, with their addresses."""
     for section in elf.sections:
         if not section.executable:
             continue
-        code, at = elf.read(section.address, section.size), 0
+        (code,) = (
+            one.data[section.address - one.address :][: section.size]
+            for one in segments
+            if one.address <= section.address < one.address + len(one.data)
+        )
+        at = 0
         while at < len(code):
             length = architecture.instruction_length(code[at : at + architecture.instruction_bytes])
             end = at + max(length, architecture.instruction_alignment)

@@ -15,6 +15,7 @@ from verify.qemu.protocol import (
     QemuError,
     pages,
 )
+from verify.qemu.tracing import trace
 
 __all__ = [
     "MACHINES",
@@ -28,4 +29,5 @@ __all__ = [
     "machine_of",
     "pages",
     "run",
+    "trace",
 ]

@@ -33,6 +33,9 @@ GRACE_SECONDS = 20.0
 BESIDE_PYTHON = sysconfig.get_path("scripts")
 """Where emulators are looked for besides PATH: the directory of the environment's commands."""
 
+ONE_INSTRUCTION_SINCE = (8, 1)
+"""The version in which -singlestep got the name -one-insn-per-tb."""
+
 EXIT_REASONS = {
     2: "the request ended too early or has too many ranges",
     3: "an address range could not be mapped",
@@ -135,27 +138,42 @@ def run(
     Raises QemuError when QEMU is missing or too old, or the batch cannot be carried out.
     """
     machine = machine_of(arch)
+    request = encode(machine, code, entry, cases, timeout)
+    done = carry_out(machine, request, timeout * len(cases))
+    return decode(machine, cases, done.stdout)
+
+
+def carry_out(
+    machine: Machine, request: bytes, seconds: float, logged: Sequence[str] = ()
+) -> subprocess.CompletedProcess[bytes]:
+    """Let the runner answer a request whose cases may take so many seconds.
+
+    `logged` are options of QEMU by which it logs what it does to standard error, with each block of
+    translated code no longer than an instruction; without any, nothing is logged.
+
+    Raises QemuError as `run` does.
+    """
     emulator = _emulator(machine)
     if emulator is None:
-        raise QemuError(install_hint(arch))
-    request = encode(machine, code, entry, cases, timeout)
+        raise QemuError(install_hint(machine.name))
     reserve = ("-R", hex(ADDRESS_SPACE)) if machine.reserved else ()
     processor = ("-cpu", machine.processor) if machine.processor else ()
-    command = (emulator.path, *reserve, *processor, str(RUNNERS / (machine.runner or arch)))
+    stepped = emulator.number >= ONE_INSTRUCTION_SINCE
+    one = ("-one-insn-per-tb" if stepped else "-singlestep",) if logged else ()
+    runner = str(RUNNERS / (machine.runner or machine.name))
+    command = (emulator.path, *reserve, *processor, *one, *logged, runner)
     try:
         done = subprocess.run(
             command,
             input=request,
             capture_output=True,
             check=False,
-            timeout=timeout * len(cases) + GRACE_SECONDS,
+            timeout=seconds + GRACE_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        raise QemuError(
-            f"{machine.emulator} did not finish a batch of {len(cases)} cases"
-        ) from None
+        raise QemuError(f"{machine.emulator} did not finish within {seconds:.0f} s") from None
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         reason = EXIT_REASONS.get(done.returncode, f"exit status {done.returncode}")
         raise QemuError(": ".join((machine.emulator, reason, *said[-1:])))
-    return decode(machine, cases, done.stdout)
+    return done
