@@ -45,8 +45,8 @@ def cost_command(
     Each call is executed under QEMU and counted, ChaCha20 with it: 4, 8, 16, 32 and 256 bytes from
     each position in the batch. The formulas agree with every call that was executed.
 
-    Exit code, the first that applies: 2 bad input or usage; 3 something could not be counted, say
-    because QEMU is missing; 0 all was counted.
+    Exit code: 0 all was counted; 2 bad input or usage; 3 something could not be counted, say because
+    QEMU is missing.
     """
     from verify.cost.cost import cost_of
     from verify.cost.measure import Uncounted
