@@ -40,10 +40,10 @@ def cost_command(
         ),
     ] = None,
 ) -> int:
-    """Count the instructions of getrandom where it needs no system call.
+    """Count the instructions that a call of getrandom takes.
 
-    Each call is executed under QEMU and counted, ChaCha20 with it: 4, 8, 16, 32 and 256 bytes from
-    each position in the batch. The formulas agree with every call that was executed.
+    Where no system call is needed, and with those of ChaCha20: for 4, 8, 16, 32 and 256 bytes from
+    each position in the batch, each call executed under QEMU. The formulas agree with all of them.
 
     Exit code: 0 all was counted; 2 bad input or usage; 3 something could not be counted, say because
     QEMU is missing.
