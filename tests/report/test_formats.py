@@ -87,6 +87,19 @@ def test_what_inspect_wrote_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "it is what inspect found" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["html", "markdown"])
+def test_both_keys_are_shown(name: str) -> None:
+    """Where a value depends on the key, both keys are needed to see that."""
+    found = samples.REFUTED.properties[0]
+    assert found.counterexample is not None
+    other = replace(found.counterexample, other_key=(0, 0, 0, 0, 0, 0, 0, 0xABCDEF))
+    properties = (replace(found, counterexample=other),)
+    assert "0x00abcdef" not in rendered(name, Outcome((samples.REFUTED,)))
+    assert "0x00abcdef" in rendered(
+        name, Outcome((replace(samples.REFUTED, properties=properties),))
+    )
+
+
 def test_markdown_fits_into_a_mail() -> None:
     lines = rendered("markdown").splitlines()
     assert all(len(line) < 80 for line in lines if " " in line.strip("- `") and line[0] != "#")
