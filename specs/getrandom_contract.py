@@ -102,8 +102,8 @@ KERNEL = (
     ),
     Assumption(
         "answer-bounded",
-        "a system call returns at most len, or an errno from -4095 to -1, and writes nothing but"
-        " the first len bytes of its buffer",
+        "a system call returns at most len, and at most INT_MAX rounded down to pages, or an errno"
+        " from -4095 to -1, and writes nothing but the first len bytes of its buffer",
     ),
 )
 

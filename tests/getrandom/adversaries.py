@@ -20,14 +20,19 @@ from verify.terms import Term, const, unsigned_less_equal, var
 if TYPE_CHECKING:
     from pathlib import Path
 
-_LEN, _POS = var("len", 64), var("pos[0:1]", 8)
-FEW: tuple[Term, ...] = (
-    unsigned_less_equal(const(198, 64), _LEN),
-    unsigned_less_equal(_LEN, const(205, 64)),
-    unsigned_less_equal(const(92, 8), _POS),
-)
-"""Few lengths and positions, all of which need the batch, blocks and a refill: a proof for these
-takes seconds."""
+
+def few(bits: int = 64) -> tuple[Term, ...]:
+    """Few lengths, with that many bits, and positions, all of which need the batch, blocks and a
+    refill: a proof for these takes seconds."""
+    length, pos = var("len", bits), var("pos[0:1]", 8)
+    return (
+        unsigned_less_equal(const(198, bits), length),
+        unsigned_less_equal(length, const(205, bits)),
+        unsigned_less_equal(const(92, 8), pos),
+    )
+
+
+FEW = few()
 
 _COPY = "\t\tto[i] = state->batch[pos + i];\n"
 _ERASE = "\t\tstate->batch[pos + i] = 0;\n"

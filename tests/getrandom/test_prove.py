@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from binaries.patches import Fault
 from tests.getrandom.adversaries import ADVERSARIES, FEW, Adversary, target_in
-from tests.history.programs import BINARIES, FAULTS, LAYOUTS
+from tests.history.programs import BINARIES, FAULTS, LAYOUTS, PROGRAMS
 from verify.getrandom.claims import Claim
 from verify.getrandom.prove import prove_getrandom
 from verify.getrandom.setting import Layout
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from verify.terms import Term
 
 DECIDED = {claim.value for claim in Claim}
-OURS = tuple(fault for fault in FAULTS if fault.architecture == "loongarch64")
+ARCHITECTURES = ("loongarch64", "powerpc64elfv2", "powerpc64le")
+"""Those of which a good getrandom is proved."""
+OURS = tuple(fault for fault in FAULTS if fault.architecture in ARCHITECTURES)
 
 
 def proved(
@@ -40,16 +43,19 @@ def proved(
     return {one.property for one in results if one.verdict is Verdict.PROVED}
 
 
-def test_a_good_one_for_few_calls() -> None:
-    path = BINARIES / "loongarch64/getrandom.so"
+@pytest.mark.parametrize("architecture", ["loongarch64", "powerpc64le"])
+def test_a_good_one_for_few_calls(architecture: str) -> None:
+    path = BINARIES / f"{architecture}/getrandom.so"
     assert proved(path, target_in(path), more=FEW) == DECIDED
 
 
 @pytest.mark.every_fault
-@pytest.mark.parametrize("name", ["getrandom", "getrandom_64k"])
+@pytest.mark.parametrize(
+    "name", [name for name in PROGRAMS if name.partition("/")[0] in ARCHITECTURES]
+)
 def test_a_good_one(name: str) -> None:
-    path = BINARIES / f"loongarch64/{name}.so"
-    layout = LAYOUTS[f"loongarch64/{name}"]
+    path = BINARIES / f"{name}.so"
+    layout = LAYOUTS[name]
     given = Layout(layout.page_size, layout.data_page)
     assert proved(path, target_in(path), given) == DECIDED
 
@@ -86,7 +92,7 @@ def test_one_case_among_many_others(adversary: Adversary, tmp_path: Path) -> Non
         pytest.param(fault, marks=pytest.mark.long if number % 3 else pytest.mark.every_fault)
         for number, fault in enumerate(OURS)
     ],
-    ids=lambda fault: fault.name,
+    ids=lambda fault: f"{fault.architecture}/{fault.name}",
 )
 def test_a_fault(fault: Fault) -> None:
     path = BINARIES.parent / fault.path
@@ -95,7 +101,8 @@ def test_a_fault(fault: Fault) -> None:
     assert not broken & proved(path, target_in(path))
 
 
-@pytest.mark.parametrize("architecture", ["powerpc64le", "x86_64"])
-def test_others_are_unknown(architecture: str) -> None:
-    path = BINARIES / f"{architecture}/getrandom.so"
-    assert proved(path, target_in(path)) == set()
+def test_an_architecture_that_is_not_described_is_unknown() -> None:
+    path = BINARIES / "loongarch64/getrandom.so"
+    target = target_in(path)
+    other = replace(target, architecture=replace(target.architecture, getrandom_port=None))
+    assert proved(path, other) == set()

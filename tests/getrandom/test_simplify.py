@@ -16,11 +16,13 @@ from verify.terms import (
     extract,
     iff_else,
     negate,
+    postorder,
     unsigned_less,
     var,
     variables,
     zero_extend,
 )
+from verify.terms.term import COMPARE
 
 WIDTH = 8
 
@@ -57,6 +59,21 @@ def test_equal(seed: int) -> None:
                 for one in variables([term, simple])
             }
             assert evaluate([term], given)[term] == evaluate([simple], given)[simple]
+
+
+@pytest.mark.parametrize("bit", range(4))
+@pytest.mark.parametrize("op", ["bvult", "bvslt"])
+def test_a_bit_of_a_condition_field_is_one_comparison(op: str, bit: int) -> None:
+    x, y = var("x", WIDTH), var("y", WIDTH)
+    less, larger, same = const(8, WIDTH), const(4, WIDTH), const(2, WIDTH)
+    field = iff_else(equal(x, y), same, iff_else(binary(op, x, y), less, larger))
+    taken = negate(equal(extract(field, bit, bit), const(0, 1)))
+    simple = Simplifier()(taken)
+    assert "ite" not in {part.op for part in postorder([simple])}
+    assert len([part for part in postorder([simple]) if part.op in COMPARE]) <= 1
+    for a, b in ((1, 2), (2, 1), (5, 5), (255, 1), (1, 255)):
+        given = {x: a, y: b}
+        assert evaluate([taken], given)[taken] == evaluate([simple], given)[simple]
 
 
 def test_a_choice_by_multiplication_is_one() -> None:

@@ -7,6 +7,7 @@ is protected. r2 is the thread pointer, r13 the small data area.
 
 from verify.arch.model import Architecture, word_length
 from verify.arch.powerpc_fixups import feature_fixups
+from verify.arch.powerpc_getrandom import GETRANDOM
 from verify.arch.powerpc_registers import pcode, vex
 from verify.arch.system_calls import powerpc
 
@@ -38,4 +39,5 @@ POWERPC = Architecture(
     instruction_set="powerpc",
     other_reading=pcode("PowerPC:BE:32:default"),
     system_calls=powerpc(0x44000002.to_bytes(4, "big")),
+    getrandom_port=GETRANDOM,
 )

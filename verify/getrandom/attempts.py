@@ -109,7 +109,7 @@ class Attempts:
         memory = memory_of(machine)
         self._check_batch(path)
         for offset, size in _storages(self._walker.setting, machine):
-            value = _kept(machine, path.first.machine, offset, size)
+            value = _kept(self._walker.setting, machine, path.first.machine, offset, size)
             machine.registers.write(offset, machine.converter.leaf(value))
         width = self._walker.setting.bits
         stack = memory.region(STACK, Linear(width, 0))
@@ -159,15 +159,16 @@ def _storages(setting: Setting, machine: Machine) -> list[tuple[int, int]]:
     return sorted(found)
 
 
-def _kept(machine: Machine, first: Machine, offset: int, size: int) -> Term:
-    """A register's value, word by word, where it is what it was at first, or constant; else
-    variables."""
+def _kept(setting: Setting, machine: Machine, first: Machine, offset: int, size: int) -> Term:
+    """A register's value, word by word, and bit by bit of conditions, where it is what it was at
+    first, or constant; else variables."""
+    unit = 1 if offset in setting.conditions else _WORD_BITS
     now = machine.converter.term(machine.registers.read(offset, size))
     was = machine.converter.term(first.registers.read(offset, size))
     words: list[Term] = []
-    for low in range(0, now.width, _WORD_BITS):
-        high = min(low + _WORD_BITS, now.width) - 1
-        word = extract(now, high, low)
+    for low in range(0, now.width, unit):
+        high = min(low + unit, now.width) - 1
+        word = setting.simplify(extract(now, high, low))
         if word is not extract(was, high, low) and word.value is None:
             word = var(f"again {offset}[{low}]", high - low + 1)
         words.insert(0, word)

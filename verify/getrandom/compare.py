@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 from specs.getrandom_contract import ARGUMENTS
-from specs.getrandom_world import Call, Place, Port
+from specs.getrandom_world import Call, Place
 from specs.opaque_state import parameter_bytes
 from verify.arch import Saved
+from verify.getrandom.answers import port_of, returned
 from verify.getrandom.attempts import Part
 from verify.getrandom.claims import Claim
 from verify.getrandom.contracts import counter_at
@@ -87,9 +88,9 @@ class _Comparison:
             yield from self._abi()
         begins = Begin(self._pos(), self._part.counter, self._again)
         call = Call(*(setting.argument(name) for name in ARGUMENTS))
-        order = setting.architecture.byte_order
-        port = Port(setting.bits, order, setting.layout.page_bytes)
-        for wanted in specified(port, call, begins, self._met, path.facts, self._questions):
+        for wanted in specified(
+            port_of(setting), call, begins, self._met, path.facts, self._questions
+        ):
             if wanted is None:
                 yield self._differs(WHOLE, "it reads less than the specification, or asks less")
             else:
@@ -112,10 +113,12 @@ class _Comparison:
             yield from self._served(wanted)
         if outcome is None:
             return
-        architecture = self._setting.architecture
-        result = self._setting.read(path.machine, architecture.system_calls.result)
+        result, told = returned(self._setting, path.machine)
         if not self._same(wanted.facts, result, outcome.result):
             yield self._differs(frozenset(Claim) - {Claim.ABI}, "another result is returned")
+        if not self._questions.follows(wanted.facts, told):
+            what = "an error is told as none, or another result as an error"
+            yield self._differs(frozenset(Claim) - {Claim.ABI}, what)
 
     def _same(self, facts: Facts, one: Term, other: Term) -> bool:
         return one.width == other.width and self._questions.follows(facts, equal(one, other))

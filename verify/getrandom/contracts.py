@@ -5,6 +5,7 @@ from __future__ import annotations
 from specs.contract import BLOCK_BYTES, REFILL_BLOCKS
 from specs.opaque_state import KEY_OFFSET
 from verify.arch import Saved
+from verify.getrandom.answers import answered
 from verify.getrandom.events import Keystream, SystemCall
 from verify.getrandom.memory import BUFFER, STATE
 from verify.getrandom.questions import Facts, Questions
@@ -28,22 +29,21 @@ from verify.terms import (
 _COUNTER_BITS = 64
 
 
-def system_call(setting: Setting, machine: Machine) -> None:
-    """Record a system call, and let it change what it may change."""
+def system_call(setting: Setting, machine: Machine) -> Facts:
+    """Record a system call, and let it change what it may change; what holds of its result."""
     how, memory = setting.architecture.system_calls, memory_of(machine)
-    if how.error:
-        raise Unsupported(machine.instruction, "errors of system calls are told in a flag")
     buffer, length, flags = (setting.read(machine, name) for name in how.arguments[:3])
     result = memory.origins.fresh("result", setting.bits)
     number = setting.read(machine, how.number)
     memory.events.append(SystemCall(memory.at, number, buffer, length, flags, result))
     for name in how.destroyed:
         _destroy(setting, machine, name)
-    setting.write(machine, how.result, result)
+    facts = answered(setting, machine, result, length)
     key = add(setting.argument("opaque_state"), const(KEY_OFFSET, setting.bits))
     # Another call for a key, or one for more, departs from the specification.
     if linear(buffer) == linear(key):
         memory.new_key()
+    return facts
 
 
 def chacha20(setting: Setting, machine: Machine, facts: Facts, questions: Questions) -> None:
@@ -85,6 +85,9 @@ def chacha20(setting: Setting, machine: Machine, facts: Facts, questions: Questi
         if offset < frame:
             below = memory.origins.fresh("below", 8 * min(length, frame - offset))
             stack.write(offset, machine.converter.leaf(below))
+    for offset, length in setting.architecture.linkage_area:
+        own = memory.origins.fresh("linkage", 8 * length)
+        stack.write(frame + offset, machine.converter.leaf(own))
 
 
 def _frame(setting: Setting, machine: Machine) -> int:

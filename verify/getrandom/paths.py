@@ -23,6 +23,7 @@ from verify.terms import (
     add,
     const,
     disjunction,
+    equal,
     linear,
     negate,
     postorder,
@@ -107,9 +108,10 @@ class Walker:
         if at in self.setting.barriers | self.setting.system_calls:
             machine.begin(at)
             if at in self.setting.system_calls:
-                system_call(self.setting, machine)
+                granted = system_call(self.setting, machine)
+                path = replace(path, facts=(*path.facts, *granted))
             machine.pc = at + self.setting.target.instruction_size(at)
-            return [self._done(path, machine, checked)]
+            return self._resolved(self._done(path, machine, checked))
         block = self._block(at)
         before = machine.copy()
         successors = self.setting.engine.run(block, machine)
@@ -134,7 +136,9 @@ class Walker:
             condition = next(
                 (
                     part.args[0]
-                    for part in postorder([machine.converter.term(v) for _, v in _values(machine)])
+                    for part in postorder(
+                        [machine.converter.term(v) for _, v in self._values(machine)]
+                    )
                     if part.op == "ite"
                 ),
                 None,
@@ -151,10 +155,21 @@ class Walker:
                 )
         return found
 
+    def _values(self, machine: Machine) -> Iterator[tuple[Callable[[Any], None], Any]]:
+        """What registers, stack and pos hold where that is no variable or constant, and how to
+        write something else there. Conditions are left out: a branch on one decides it."""
+        memory = memory_of(machine)
+        for cells in (machine.registers, *memory.cells().values()):
+            for offset, _, value in cells:
+                if cells is machine.registers and offset in self.setting.conditions:
+                    continue
+                if machine.converter.term(value).args:
+                    yield partial(cells.write, offset), value
+
     def _chosen(self, machine: Machine, condition: Term, value: Term) -> Machine:
         """The machine where a condition is true or false."""
         machine = machine.copy()
-        for write, held in list(_values(machine)):
+        for write, held in list(self._values(machine)):
             (term,) = substitute([machine.converter.term(held)], {condition: value})
             write(machine.converter.leaf(self.setting.simplify(term)))
         return machine
@@ -180,6 +195,9 @@ class Walker:
         path = replace(path, breaches=tuple(dict.fromkeys(breaches)))
         target = machine.converter.term(successor.target)
         if successor.kind == "call":
+            if target.value in setting.calls:
+                machine.pc = target.value
+                return self._done(path, machine, checked)
             if target.value != setting.target.function.address:
                 raise Unsupported(machine.instruction, "calls something else than ChaCha20")
             machine.pc = block.address + block.size
@@ -191,7 +209,7 @@ class Walker:
         if target.value is not None:
             machine.pc = target.value
             return self._done(path, machine, checked)
-        if linear(target) != linear(setting.argument("ra")):
+        if not self.questions.follows(path.facts, equal(target, setting.argument("ra"))):
             raise Unsupported(machine.instruction, "jumps to an address that is not the caller's")
         return replace(self._done(path, machine, checked), returned=True)
 
@@ -216,8 +234,11 @@ class Walker:
         layout = setting.engine.layout.registers
         for register in architecture.with_saved(Saved.RESERVED):
             offset, size = layout[register.storage]
+            kept = before.converter.term(before.registers.read(offset, size))
             for write in machine.register_writes:
-                if write.offset < offset + size and offset < write.offset + write.value.width // 8:
+                same = (write.offset, write.value) == (offset, kept)
+                end = write.offset + write.value.width // 8
+                if write.offset < offset + size and offset < end and not same:
                     at = write.instruction - setting.base
                     yield f"{at:#x}: writes the reserved register {register.name}"
         pointer, size = layout[architecture.register(architecture.stack_pointer).storage]
@@ -269,16 +290,6 @@ class Walker:
                 )
                 if not self.questions.follows(path.facts, apart):
                     raise Unsupported(event.at, "it may read of the batch what it has erased")
-
-
-def _values(machine: Machine) -> Iterator[tuple[Callable[[Any], None], Any]]:
-    """What registers, stack and pos hold where that is no variable or constant, and how to write
-    something else there."""
-    memory = memory_of(machine)
-    for cells in (machine.registers, *memory.cells().values()):
-        for offset, _, value in cells:
-            if machine.converter.term(value).args:
-                yield partial(cells.write, offset), value
 
 
 def _out_of_frame(

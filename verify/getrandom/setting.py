@@ -7,11 +7,13 @@ bits, `sp` and `ra`, and `init_<register>` for everything else.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from specs.getrandom_contract import ARGUMENTS
 from specs.opaque_state import BATCH_BYTES
 from verify.arch import Architecture
 from verify.arch.getrandom_port import GetrandomPort
+from verify.getrandom.flow import flow_of
 from verify.getrandom.memory import BUFFER, STATE, GetrandomMemory, Origins
 from verify.getrandom.simplify import Simplifier
 from verify.lift.cells import Cells
@@ -20,7 +22,7 @@ from verify.lift.engine import Engine
 from verify.lift.machine import Machine
 from verify.lift.memory import STACK
 from verify.lift.select import engine_for
-from verify.prove.cfg import ControlFlow, control_flow
+from verify.prove.cfg import ControlFlow
 from verify.prove.setting import unknown_registers
 from verify.target import Target
 from verify.terms import (
@@ -47,20 +49,21 @@ class Layout:
     data_page: int
 
 
-BASE = 0x12_3450_0000
+BASE = 0x1234_0000
 """Where the image is executed. An absolute address in it would not go with it."""
 
 
 @dataclass(frozen=True)
 class Setting:
     """What is executed: a target whose function is ChaCha20, mapped `base` bytes up, the entry of
-    the getrandom that calls it, and its control flow. `barriers` and `system_calls` are addresses
-    of instructions."""
+    the getrandom that calls it, and its control flow. `calls` are the functions that are executed
+    where they are called. `barriers` and `system_calls` are addresses of instructions."""
 
     target: Target
     engine: Engine
     entry: int
     flow: ControlFlow
+    calls: frozenset[int]
     layout: Layout
     port: GetrandomPort
     barriers: frozenset[int]
@@ -72,6 +75,15 @@ class Setting:
     def architecture(self) -> Architecture:
         """That of the target."""
         return self.target.architecture
+
+    @cached_property
+    def conditions(self) -> frozenset[int]:
+        """Where in the register file registers of one byte lie: condition fields and carries."""
+        registers = self.engine.layout.registers
+        storages = {register.storage for register in self.architecture.registers}
+        return frozenset(
+            offset for storage in storages for offset, size in (registers[storage],) if size == 1
+        )
 
     @property
     def bits(self) -> int:
@@ -105,10 +117,10 @@ def setting_of(target: Target, entry: int, layout: Layout, port: GetrandomPort) 
     """The setting of a target of an image, whose getrandom is at `entry`; raises Unsupported."""
     target = target.moved(BASE)
     engine = engine_for(target.architecture, target.code)
-    flow = control_flow(engine, entry + BASE)
+    flow = flow_of(target, engine, entry + BASE)
     code = {
         at: target.code(at, target.instruction_size(at)) or b""
-        for block in flow.blocks.values()
+        for block in flow.control.blocks.values()
         for at in block.instructions
     }
     order = target.architecture.instruction_order
@@ -116,7 +128,8 @@ def setting_of(target: Target, entry: int, layout: Layout, port: GetrandomPort) 
         target=target,
         engine=engine,
         entry=entry + BASE,
-        flow=flow,
+        flow=flow.control,
+        calls=flow.calls,
         layout=layout,
         port=port,
         barriers=frozenset(

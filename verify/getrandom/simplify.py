@@ -6,6 +6,7 @@ zero. What is left is one choice, which a linear form can take for an atom.
 
 from __future__ import annotations
 
+from verify.getrandom.choices import choose, chooses_constants, pushed
 from verify.terms import (
     FALSE,
     TRUE,
@@ -13,13 +14,16 @@ from verify.terms import (
     binary,
     const,
     equal,
+    extract,
     iff_else,
     linear,
     negate,
     postorder,
     subtract,
 )
-from verify.terms.term import COMPARE, rebuild
+from verify.terms.term import rebuild
+
+_BITWISE = ("bvand", "bvor", "bvxor")
 
 
 class Simplifier:
@@ -41,30 +45,30 @@ class Simplifier:
 
 def simplified(term: Term) -> Term:
     """A term equal to one whose arguments are simplified."""
+    spread = pushed(term)
+    if spread is not None:
+        return spread
+    if term.op == "ite":
+        return choose(*term.args)
     if term.op == "=" and term.args[0].width:
         return _equation(term)
-    if term.op in COMPARE and term.args[0].width:
-        return _comparison(term)
-    if term.op in ("zero_extend", "sign_extend", "extract") and _chooses_constants(term.args[0]):
-        condition, then, other = term.args[0].args
-        return iff_else(condition, rebuild(term, (then,)), rebuild(term, (other,)))
+    if term.op == "bvult" and term.args[1].value == 0:
+        return FALSE
+    if term.op == "extract" and term.args[0].op in _BITWISE:
+        return _extracted(term)
     if term.op in ("bvmul", "bvand", "bvor", "bvadd", "bvxor"):
         return _commutative(term.op, *term.args)
     return term
-
-
-def _chooses_constants(term: Term) -> bool:
-    return term.op == "ite" and all(arg.value is not None for arg in term.args[1:])
 
 
 def _commutative(op: str, a: Term, b: Term) -> Term:
     for one, other in ((a, b), (b, a)):
         if one.value == 0:
             return one if op in ("bvmul", "bvand") else other
-        if op == "bvmul" and one.value == 1:
+        if (op == "bvmul" and one.value == 1) or (op == "bvand" and one.value == _ones(one)):
             return other
     for one, other in ((a, b), (b, a)):
-        if op == "bvmul" and _chooses_constants(one):
+        if op == "bvmul" and chooses_constants(one):
             condition, then, otherwise = one.args
             return iff_else(
                 condition, _commutative(op, then, other), _commutative(op, otherwise, other)
@@ -78,22 +82,21 @@ def _commutative(op: str, a: Term, b: Term) -> Term:
     return binary(op, a, b)
 
 
-def _comparison(term: Term) -> Term:
-    for index, choice in enumerate(term.args):
-        other = term.args[1 - index]
-        if other.value is not None and _chooses_constants(choice):
-            pairs = [(value, other) if index == 0 else (other, value) for value in choice.args[1:]]
-            then, otherwise = (binary(term.op, *pair) for pair in pairs)
-            if then is otherwise:
-                return then
-            return choice.args[0] if then is TRUE else negate(choice.args[0])
-    return term
+def _ones(term: Term) -> int:
+    return (1 << term.width) - 1
+
+
+def _extracted(term: Term) -> Term:
+    """Bits of a term with some of its bits set, cleared or turned."""
+    whole = term.args[0]
+    if all(arg.value is None for arg in whole.args):
+        return term
+    return simplified(
+        rebuild(whole, tuple(simplified(extract(arg, *term.bounds)) for arg in whole.args))
+    )
 
 
 def _equation(term: Term) -> Term:
-    compared = _comparison(term)
-    if compared is not term:
-        return compared
     difference = linear(subtract(*term.args))
     if difference.is_constant:
         return FALSE if difference.constant else TRUE

@@ -40,15 +40,18 @@ class ControlFlow:
         return max(block.address + block.size for block in self.blocks.values())
 
 
-def control_flow(engine: Engine, entry: int) -> ControlFlow:
+def control_flow(
+    engine: Engine, entry: int, targets: Callable[[Block], tuple[int, ...]] | None = None
+) -> ControlFlow:
     """The control flow reachable from `entry` through direct branches, calls not followed.
 
-    Raises Unsupported where an instruction cannot be decoded.
+    `targets` are the direct successors of a block, by default those that the engine names. Raises
+    Unsupported where an instruction cannot be decoded.
     """
     leaders = {entry}
     lift = cache(engine.lift)
     while True:
-        blocks, successors = _blocks(engine, lift, entry, leaders)
+        blocks, successors = _blocks(lift, targets or engine.targets, entry, leaders)
         found = {target for targets in successors.values() for target in targets}
         inside = {a for block in blocks.values() for a in block.instructions[1:]}
         if not found & inside - leaders:
@@ -61,7 +64,10 @@ def control_flow(engine: Engine, entry: int) -> ControlFlow:
 
 
 def _blocks(
-    engine: Engine, lift: Callable[..., Block], entry: int, leaders: set[int]
+    lift: Callable[..., Block],
+    direct: Callable[[Block], tuple[int, ...]],
+    entry: int,
+    leaders: set[int],
 ) -> tuple[dict[int, Block], dict[int, tuple[int, ...]]]:
     blocks: dict[int, Block] = {}
     successors: dict[int, tuple[int, ...]] = {}
@@ -76,7 +82,7 @@ def _blocks(
                 block = lift(address, index)
                 break
         blocks[address] = block
-        successors[address] = engine.targets(block)
+        successors[address] = direct(block)
         pending.extend(successors[address])
     return blocks, successors
 
