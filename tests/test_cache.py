@@ -30,7 +30,7 @@ from verify.progress import Progress
 from verify.resultjson import Failure, dumps, encode, from_json
 from verify.run import prove
 from verify.target import Alternative, CodeSegment, Target
-from verify.verdict import Caveat, Result, Verdict
+from verify.verdict import Caveat, Contract, Result, Verdict
 
 PROGRAM = "loongarch64/looped.so"
 FAULTY = "faults/loongarch64/register-not-restored.so"
@@ -191,6 +191,7 @@ CHANGES: dict[str, Callable[[Target], Target]] = {
     "where the function begins": _function(address=4),
     "where it ends": _function(size=4),
     "its TOC base": _function(toc=0),
+    "what it calls": lambda target: dataclasses.replace(target, callee=target.function),
     "architecture": lambda target: dataclasses.replace(
         target, architecture=target_of("powerpc64le/looped.so").architecture
     ),
@@ -208,6 +209,9 @@ OPTIONS: dict[str, Any] = {
     "budget": 1,
     "timeout": 1.0,
     "both_lifters": True,
+    "contract": Contract.GETRANDOM,
+    "page_bytes": 4096,
+    "data_page": 0,
 }
 
 
