@@ -41,30 +41,31 @@ _POS_STORED = "\tstate->pos = pos + count;\n"
 
 @dataclass(frozen=True)
 class Adversary:
-    """The complete getrandom of LoongArch with one text of its source replaced."""
+    """The complete getrandom with one text of its source replaced."""
 
     name: str
     breaks: Claim
     old: str
     new: str
 
-    def target(self, directory: Path) -> Target:
+    def path(self, directory: Path, architecture: str) -> Path:
         """Built there."""
-        architecture = BUILDS["loongarch64"]
-        assert architecture.getrandom is not None
+        edits = (Edit(self.old, self.new),)
+        broken = (self.breaks.value,)
         fault = Fault(
-            self.name,
-            "loongarch64",
-            "getrandom",
-            (self.breaks.value,),
-            self.name,
-            (Edit(self.old, self.new),),
-            file="getrandom.c",
+            self.name, architecture, "getrandom", broken, self.name, edits, file="getrandom.c"
         )
-        product = complete(architecture, architecture.getrandom, "getrandom", fault.path, fault)
-        path = directory / f"{self.name}.so"
-        path.write_bytes(build(product))
-        return target_in(path)
+        return built(fault, directory)
+
+
+def built(fault: Fault, directory: Path) -> Path:
+    """The complete getrandom with a fault, built in a directory."""
+    architecture = BUILDS[fault.architecture]
+    assert architecture.getrandom is not None
+    product = complete(architecture, architecture.getrandom, "getrandom", fault.path, fault)
+    path = directory / f"{fault.name}.so"
+    path.write_bytes(build(product))
+    return path
 
 
 def target_in(path: Path) -> Target:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
 
 from binaries.patches import Fault
-from tests.getrandom.adversaries import ADVERSARIES, FEW, Adversary, target_in
+from tests.getrandom.adversaries import ADVERSARIES, FEW, Adversary, built, target_in
 from tests.history.programs import BINARIES, FAULTS, LAYOUTS, PROGRAMS
 from verify.getrandom.claims import Claim
 from verify.getrandom.prove import prove_getrandom
@@ -24,9 +25,13 @@ if TYPE_CHECKING:
     from verify.terms import Term
 
 DECIDED = {claim.value for claim in Claim}
-ARCHITECTURES = ("loongarch64", "powerpc64elfv2", "powerpc64le")
+ARCHITECTURES = ("loongarch64", "powerpc64elfv2", "powerpc64le", "riscv64", "x86_64")
 """Those of which a good getrandom is proved."""
+INSTRUCTION_SETS = ("loongarch64", "powerpc64le", "riscv64", "x86_64")
 OURS = tuple(fault for fault in FAULTS if fault.architecture in ARCHITECTURES)
+SHARED = tuple(
+    fault for fault in OURS if fault.architecture == "loongarch64" and fault.file == "getrandom.c"
+)
 
 
 def proved(
@@ -43,7 +48,7 @@ def proved(
     return {one.property for one in results if one.verdict is Verdict.PROVED}
 
 
-@pytest.mark.parametrize("architecture", ["loongarch64", "powerpc64le"])
+@pytest.mark.parametrize("architecture", INSTRUCTION_SETS)
 def test_a_good_one_for_few_calls(architecture: str) -> None:
     path = BINARIES / f"{architecture}/getrandom.so"
     assert proved(path, target_in(path), more=FEW) == DECIDED
@@ -73,17 +78,26 @@ def test_another_size_of_pages() -> None:
 
 @pytest.mark.parametrize("adversary", ADVERSARIES[:2], ids=lambda one: one.name)
 def test_one_case_among_many(adversary: Adversary, tmp_path: Path) -> None:
-    target = adversary.target(tmp_path)
-    found = proved(tmp_path / f"{adversary.name}.so", target, more=FEW)
-    assert adversary.breaks.value not in found
+    path = adversary.path(tmp_path, "loongarch64")
+    assert adversary.breaks.value not in proved(path, target_in(path), more=FEW)
 
 
 @pytest.mark.every_fault
-@pytest.mark.parametrize("adversary", ADVERSARIES[2:], ids=lambda one: one.name)
-def test_one_case_among_many_others(adversary: Adversary, tmp_path: Path) -> None:
-    target = adversary.target(tmp_path)
-    found = proved(tmp_path / f"{adversary.name}.so", target, more=FEW)
-    assert adversary.breaks.value not in found
+@pytest.mark.parametrize(
+    ("adversary", "architecture"),
+    [
+        (adversary, architecture)
+        for number, adversary in enumerate(ADVERSARIES)
+        for architecture in INSTRUCTION_SETS
+        if number > 1 or architecture != "loongarch64"
+    ],
+    ids=lambda one: getattr(one, "name", one),
+)
+def test_one_case_among_many_others(
+    adversary: Adversary, architecture: str, tmp_path: Path
+) -> None:
+    path = adversary.path(tmp_path, architecture)
+    assert adversary.breaks.value not in proved(path, target_in(path), more=FEW)
 
 
 @pytest.mark.parametrize(
@@ -99,6 +113,21 @@ def test_a_fault(fault: Fault) -> None:
     broken = DECIDED & set(fault.refuted_by)
     assert broken
     assert not broken & proved(path, target_in(path))
+
+
+@pytest.mark.parametrize(
+    ("fault", "architecture"),
+    [
+        pytest.param(
+            fault, architecture, marks=pytest.mark.long if number % 8 else pytest.mark.every_fault
+        )
+        for number, (fault, architecture) in enumerate(product(SHARED, ("riscv64", "x86_64")))
+    ],
+    ids=lambda one: getattr(one, "name", one),
+)
+def test_a_fault_elsewhere(fault: Fault, architecture: str, tmp_path: Path) -> None:
+    path = built(replace(fault, architecture=architecture), tmp_path)
+    assert not DECIDED & set(fault.refuted_by) & proved(path, target_in(path))
 
 
 def test_an_architecture_that_is_not_described_is_unknown() -> None:

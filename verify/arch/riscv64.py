@@ -11,6 +11,7 @@ means a feature of the processor, with an optional value in the upper half of it
 an erratum of that vendor.
 """
 
+from verify.arch.getrandom_port import GetrandomPort
 from verify.arch.model import Architecture, Lifter, Register, Saved
 from verify.arch.patching import Condition, Layout, Patching, Table, Values
 from verify.arch.system_calls import GENERIC_GETRANDOM, SystemCalls
@@ -107,5 +108,11 @@ RISCV64 = Architecture(
         arguments=tuple(f"a{n}" for n in range(6)),
         result="a0",
         getrandom=GENERIC_GETRANDOM,
+    ),
+    getrandom_port=GetrandomPort(
+        page_bytes=0x1000,
+        data_page=0x2000,
+        barriers=((0x000F_FFFF, 0x0000_000F),),  # fence
+        extends="sign",
     ),
 )

@@ -16,6 +16,7 @@ padding; in these the highest bit is the flag that inverts. The nops are those t
 recommends (Intel 64 and IA-32 Architectures Software Developer's Manual, Volume 2, "NOP").
 """
 
+from verify.arch.getrandom_port import GetrandomPort
 from verify.arch.model import ON_STACK, Architecture, Lifter, Register, Saved
 from verify.arch.patching import Condition, Layout, Patching, Table, Values
 from verify.arch.system_calls import SystemCalls
@@ -163,4 +164,5 @@ X86_64 = Architecture(
         getrandom=318,
         destroyed=("rcx", "r11"),
     ),
+    getrandom_port=GetrandomPort(page_bytes=0x1000, data_page=0x4000, barriers=(), extends="not"),
 )

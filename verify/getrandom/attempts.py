@@ -117,9 +117,8 @@ class Attempts:
         for offset, size, value in list(stack):
             was = machine.converter.term(before.read(offset, size))
             now = machine.converter.term(value)
-            if now is not was and now.value is None:
-                now = var(f"stack again {offset}", 8 * size)
-            stack.write(offset, machine.converter.leaf(now))
+            again = _carried(was, now, f"stack again {offset}")
+            stack.write(offset, machine.converter.leaf(again))
         if slot is not None:
             set_counter(self._walker.setting, machine, slot, AGAIN_COUNTER)
             memory.counter = slot
@@ -168,11 +167,16 @@ def _kept(setting: Setting, machine: Machine, first: Machine, offset: int, size:
     words: list[Term] = []
     for low in range(0, now.width, unit):
         high = min(low + unit, now.width) - 1
-        word = setting.simplify(extract(now, high, low))
-        if word is not extract(was, high, low) and word.value is None:
-            word = var(f"again {offset}[{low}]", high - low + 1)
-        words.insert(0, word)
+        word, name = setting.simplify(extract(now, high, low)), f"again {offset}[{low}]"
+        words.insert(0, _carried(extract(was, high, low), word, name))
     return concat(*words)
+
+
+def _carried(was: Term, now: Term, name: str) -> Term:
+    """A value where it is what it was, or constant; else the variable of that name."""
+    if linear(now) == linear(was):
+        return was
+    return var(name, now.width) if now.value is None else now
 
 
 def _same(path: Path) -> object:

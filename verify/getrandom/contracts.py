@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from specs.contract import BLOCK_BYTES, REFILL_BLOCKS
 from specs.opaque_state import KEY_OFFSET
-from verify.arch import Saved
+from verify.arch import ON_STACK, Saved
 from verify.getrandom.answers import answered
 from verify.getrandom.events import Keystream, SystemCall
 from verify.getrandom.memory import BUFFER, STATE
@@ -47,7 +47,8 @@ def system_call(setting: Setting, machine: Machine) -> Facts:
 
 
 def chacha20(setting: Setting, machine: Machine, facts: Facts, questions: Questions) -> None:
-    """Let ChaCha20 write its blocks and return; raises Unsupported outside of its contract."""
+    """Let ChaCha20, which is called, write its blocks and return to the machine's pc; raises
+    Unsupported outside of its contract."""
     memory, bits, at = memory_of(machine), setting.bits, machine.instruction
     to, key, counter, blocks = (
         setting.read(machine, name) for name in setting.architecture.arguments[:4]
@@ -60,7 +61,9 @@ def chacha20(setting: Setting, machine: Machine, facts: Facts, questions: Questi
     if not questions.follows(facts, within):
         raise Unsupported(at, "ChaCha20 is not shown to be called for one block or more")
     frame = _frame(setting, machine)
-    slot = _slot(machine, counter, frame)
+    if _return_address(setting, machine, frame).value != machine.pc:
+        raise Unsupported(at, "ChaCha20 does not return behind its call")
+    slot = _slot(setting, machine, counter, frame)
     value = counter_at(setting, machine, slot)
     place = memory.normalise(linear(to))
     if place is not None and place.region == BUFFER:
@@ -88,10 +91,22 @@ def chacha20(setting: Setting, machine: Machine, facts: Facts, questions: Questi
     for offset, length in setting.architecture.linkage_area:
         own = memory.origins.fresh("linkage", 8 * length)
         stack.write(frame + offset, machine.converter.leaf(own))
+    pointer, popped = setting.architecture.stack_pointer, setting.architecture.popped_at_return
+    setting.write(machine, pointer, add(setting.read(machine, pointer), const(popped, bits)))
+
+
+def _return_address(setting: Setting, machine: Machine, frame: int) -> Term:
+    """Where a function returns to that is entered now, with a stack pointer of `frame`."""
+    architecture = setting.architecture
+    if architecture.return_address != ON_STACK:
+        return setting.read(machine, architecture.return_address)
+    stack = memory_of(machine).region(STACK, Linear(setting.bits, 0))
+    return machine.converter.term(stack.read(frame, setting.bits // 8))
 
 
 def _frame(setting: Setting, machine: Machine) -> int:
-    """The stack pointer, from the one at entry; raises Unsupported where it is not aligned."""
+    """The stack pointer at the entry of ChaCha20, from the one at the entry of getrandom; raises
+    Unsupported where it is not aligned."""
     architecture = setting.architecture
     value = setting.read(machine, architecture.stack_pointer)
     offset = linear(value).plus(linear(setting.argument("sp")), -1)
@@ -100,16 +115,18 @@ def _frame(setting: Setting, machine: Machine) -> int:
     return offset.constant
 
 
-def _slot(machine: Machine, counter: Term, frame: int) -> int:
+def _slot(setting: Setting, machine: Machine, counter: Term, frame: int) -> int:
     """Where the counter lies; raises Unsupported where it is no place of the frame, or another one
     than at an earlier call."""
-    memory = memory_of(machine)
+    memory, size = memory_of(machine), _COUNTER_BITS // 8
     place = memory.normalise(linear(counter))
+    linkage = setting.architecture.linkage_area
     if (
         place is None
         or place.region != STACK
         or not place.index.is_constant
-        or not frame <= place.offset <= -_COUNTER_BITS // 8
+        or not frame <= place.offset <= -size
+        or any(at - size < place.offset - frame < at + length for at, length in linkage)
         or memory.counter not in (None, place.offset)
     ):
         raise Unsupported(

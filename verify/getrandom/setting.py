@@ -11,7 +11,7 @@ from functools import cached_property
 
 from specs.getrandom_contract import ARGUMENTS
 from specs.opaque_state import BATCH_BYTES
-from verify.arch import Architecture
+from verify.arch import ON_STACK, Architecture
 from verify.arch.getrandom_port import GetrandomPort
 from verify.getrandom.flow import flow_of
 from verify.getrandom.memory import BUFFER, STATE, GetrandomMemory, Origins
@@ -22,10 +22,12 @@ from verify.lift.engine import Engine
 from verify.lift.machine import Machine
 from verify.lift.memory import STACK
 from verify.lift.select import engine_for
+from verify.lift.semantics import flags_for
 from verify.prove.cfg import ControlFlow
 from verify.prove.setting import unknown_registers
 from verify.target import Target
 from verify.terms import (
+    Linear,
     Term,
     concat,
     const,
@@ -78,12 +80,14 @@ class Setting:
 
     @cached_property
     def conditions(self) -> frozenset[int]:
-        """Where in the register file registers of one byte lie: condition fields and carries."""
+        """Where in the register file the flags lie, and registers of one byte: condition fields and
+        carries."""
         registers = self.engine.layout.registers
+        thunk = flags_for(self.architecture.instruction_set)
+        flags = () if thunk is None else thunk.operands[:1]
         storages = {register.storage for register in self.architecture.registers}
-        return frozenset(
-            offset for storage in storages for offset, size in (registers[storage],) if size == 1
-        )
+        narrow = (storage for storage in storages if registers[storage][1] == 1)
+        return frozenset(registers[name][0] for name in (*flags, *narrow))
 
     @property
     def bits(self) -> int:
@@ -175,7 +179,11 @@ def entry_machine(setting: Setting) -> Machine:
             value = _extended(setting, value)
         setting.write(machine, register, value)
     setting.write(machine, architecture.stack_pointer, setting.argument("sp"))
-    setting.write(machine, architecture.return_address, setting.argument("ra"))
+    if architecture.return_address == ON_STACK:
+        stack = memory.region(STACK, Linear(setting.bits, 0))
+        stack.write(0, converter.leaf(setting.argument("ra")))
+    else:
+        setting.write(machine, architecture.return_address, setting.argument("ra"))
     return machine
 
 
