@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from specs.opaque_state import BATCH_BYTES
 from verify.getrandom.contracts import set_counter
 from verify.getrandom.events import Field, PageRead, Zero
-from verify.getrandom.loops import Loops
+from verify.getrandom.joins import Joins
 from verify.getrandom.paths import Path, Walker
 from verify.getrandom.setting import Setting, entry_machine, granted, memory_of
 from verify.lift.machine import Machine, Unsupported
@@ -57,7 +57,7 @@ class Attempts:
 
     def __init__(self, walker: Walker) -> None:
         self._walker = walker
-        self._loops = Loops(walker)
+        self._joins = Joins(walker)
         loops = walker.setting.flow.loops
         widest = max(loops, key=lambda loop: len(loop.blocks), default=None)
         self._head = widest.head if widest is not None and len(widest.blocks) > 1 else None
@@ -86,7 +86,7 @@ class Attempts:
         pending = [(start, once)]
         while pending:
             path, free = pending.pop()
-            for after in self._loops.step(path):
+            for after in self._joins.step(path):
                 if sum(isinstance(event, PageRead) for event in after.events) > _MOST_READS:
                     raise Unsupported(after.machine.pc, "the data page is read again and again")
                 if after.returned:

@@ -85,6 +85,11 @@ class Loops:
         }
         self._other: set[int] = set()
 
+    @property
+    def heads(self) -> frozenset[int]:
+        """The heads of the innermost loops."""
+        return frozenset(self._inner)
+
     def step(self, path: Path) -> list[Path]:
         """Everything that may come of the next block, or of the loop that begins there."""
         loop = self._inner.get(path.machine.pc)

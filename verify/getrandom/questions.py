@@ -60,6 +60,12 @@ class Questions:
             self._models[facts] = decision.model
         return decision.answer is not Answer.UNSAT
 
+    def example(self, facts: Facts) -> Mapping[Term, int] | None:
+        """Values under which the facts hold; None where none are found."""
+        if facts not in self._models and self.possible(facts) and facts not in self._models:
+            return None
+        return self._models.get(facts)
+
     def shown_possible(self, facts: Facts) -> bool:
         """Whether the solver shows that the facts can hold at once."""
         return check(facts, self._budget, self._timeout).answer is Answer.SAT

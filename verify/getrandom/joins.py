@@ -1,0 +1,204 @@
+"""Ways through code that moves the same bytes, joined into one.
+
+Compiled copies move words first and then what is left over, in more and more ways. Where control
+comes together behind such code, and each way has moved the same range, one path goes on for all of
+them: what is not the same on each of them may be anything there, so that whatever comes of one of
+them comes of the joined one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import repeat
+
+import networkx
+
+from verify.getrandom.events import Copy, Event, Moved
+from verify.getrandom.loops import Loops, NotMoving
+from verify.getrandom.paths import Path, Walker
+from verify.getrandom.questions import Facts
+from verify.getrandom.setting import memory_of
+from verify.lift.machine import Machine
+from verify.prove.cfg import ControlFlow
+from verify.terms import Linear, Term, equal, evaluate, linear
+
+_END = -1
+
+
+class Joins:
+    """Executes the code of one setting, and joins paths where that is possible."""
+
+    def __init__(self, walker: Walker) -> None:
+        self._questions = walker.questions
+        self._width = walker.setting.bits
+        self._loops = Loops(walker)
+        self._behind = _behind_forks(walker.setting.flow)
+        self._never = {loop.head for loop in walker.setting.flow.loops} - self._loops.heads
+
+    def step(self, path: Path) -> list[Path]:
+        """Everything that may come of the next block, or of the code up to where its ways join."""
+        fork = path.machine.pc
+        if fork in self._behind:
+            try:
+                return self._through(path, self._behind[fork])
+            except NotMoving:
+                del self._behind[fork]
+        return self._loops.step(path)
+
+    def _through(self, path: Path, end: int) -> list[Path]:
+        found, pending = [], [path]
+        while pending:
+            for after in self._loops.step(pending.pop()):
+                new = after.events[len(path.events) :]
+                if after.returned or not all(isinstance(one, Moved) for one in new):
+                    raise NotMoving
+                if after.machine.pc == end:
+                    found.append(after)
+                elif after.machine.pc in self._never:
+                    raise NotMoving
+                else:
+                    pending.append(after)
+        joined = self._joined(path, found) if len(found) > 1 else None
+        return found if joined is None else [joined]
+
+    def _joined(self, start: Path, paths: Sequence[Path]) -> Path | None:
+        """One path in place of some that come from one; None where they are not seen to have moved
+        the same."""
+        first = paths[0]
+        if any(_memory(path) != _memory(first) for path in paths):
+            return None
+        moved = [self._ranges(path, path.events[len(start.events) :]) for path in paths]
+        if not any(moved):
+            return None
+        facts = [path.facts for path in paths]
+        same = _same_registers(paths, self._width)
+        wholes = []
+        for kind in dict.fromkeys(type(one) for each in moved for one in each):
+            some = [[one for one in each if type(one) is kind] for each in moved]
+            whole = self._whole(facts, some, same)
+            if whole is None:
+                return None
+            wholes.append(whole)
+        return replace(
+            first,
+            machine=_anything_else(paths),
+            facts=tuple(one for one in first.facts if all(one in others for others in facts)),
+            events=(*start.events, *wholes),
+            breaches=tuple(dict.fromkeys(one for path in paths for one in path.breaches)),
+            blocks=max(path.blocks for path in paths),
+        )
+
+    def _ranges(self, path: Path, events: Iterable[Event]) -> list[Moved]:
+        """What was moved, with ranges of one kind as one where that is shown."""
+        found: dict[type[Moved], list[Moved]] = {}
+        for event in events:
+            assert isinstance(event, Moved)
+            some = found.setdefault(type(event), [])
+            if some and self._goes_on(path.facts, some[-1], event):
+                some[-1] = replace(some[-1], size=some[-1].size.plus(event.size))
+            else:
+                some.append(event)
+        return [event for some in found.values() for event in some]
+
+    def _goes_on(self, facts: Facts, first: Moved, second: Moved) -> bool:
+        """Whether one range is shown to begin where another of its kind ends."""
+        pairs = [(first.start.plus(first.size), second.start)]
+        if isinstance(first, Copy):
+            assert isinstance(second, Copy)
+            pairs.append((first.to.plus(first.size), second.to))
+        return first.epoch == second.epoch and all(self._equal(facts, *pair) for pair in pairs)
+
+    def _equal(self, facts: Facts, one: Linear, other: Linear) -> bool:
+        return one == other or self._questions.follows(facts, equal(one.term(), other.term()))
+
+    def _whole(
+        self, facts: Sequence[Facts], moved: Sequence[Sequence[Moved]], same: Sequence[Linear]
+    ) -> Moved | None:
+        """The range of one kind that all paths have moved, told by what is the same on all of them;
+        None where none is found."""
+        found = [one for each in moved for one in each]
+        first = found[0]
+        if any(len(each) > 1 for each in moved) or any(
+            not _begins_alike(first, one) for one in found
+        ):
+            return None
+        nothing = Linear(first.size.width, 0)
+        sizes = [each[0].size if each else nothing for each in moved]
+        if all(size == first.size for size in sizes):
+            return first
+        examples = [self._questions.example(one) for one in facts]
+        for size in same:
+            if all(map(_may_be, examples, sizes, repeat(size))) and all(
+                self._equal(one, other, size) for one, other in zip(facts, sizes, strict=True)
+            ):
+                return replace(first, size=size)
+        return None
+
+
+def _begins_alike(one: Moved, other: Moved) -> bool:
+    if isinstance(one, Copy) and isinstance(other, Copy) and one.to != other.to:
+        return False
+    return (one.epoch, one.start) == (other.epoch, other.start)
+
+
+def _may_be(example: Mapping[Term, int] | None, one: Linear, other: Linear) -> bool:
+    """Whether two terms are equal in an example."""
+    if example is None:
+        return True
+    ours, theirs = one.term(), other.term()
+    values = evaluate([ours, theirs], example, 0)
+    return values[ours] == values[theirs]
+
+
+def _memory(path: Path) -> object:
+    """Equal for two paths with the same stack, pos, batch and key."""
+    memory = memory_of(path.machine)
+    _, _, contents = path.machine.fingerprint()
+    return contents, memory.epoch, memory.key, memory.answers, memory.counter
+
+
+def _registers(path: Path) -> dict[tuple[int, int], Term]:
+    """What each register holds, by (offset, size) in bytes."""
+    machine = path.machine
+    return {
+        (offset, size): machine.converter.term(value) for offset, size, value in machine.registers
+    }
+
+
+def _same_registers(paths: Sequence[Path], width: int) -> list[Linear]:
+    """What registers hold of that width that hold the same on all paths."""
+    first, *others = map(_registers, paths)
+    return list(
+        dict.fromkeys(
+            linear(term)
+            for place, term in first.items()
+            if term.width == width and all(other.get(place) is term for other in others)
+        )
+    )
+
+
+def _anything_else(paths: Sequence[Path]) -> Machine:
+    """The machine with variables for what is not the same on all paths."""
+    machine = paths[0].machine.copy()
+    for offset, size in _registers(paths[0]):
+        terms = {
+            path.machine.converter.term(path.machine.registers.read(offset, size)) for path in paths
+        }
+        if len(terms) > 1:
+            fresh = memory_of(machine).origins.fresh("joined", 8 * size)
+            machine.registers.write(offset, machine.converter.leaf(fresh))
+    return machine
+
+
+def _behind_forks(flow: ControlFlow) -> dict[int, int]:
+    """Where all ways come together again that part behind a block, by the block's address."""
+    graph = networkx.DiGraph()
+    for block, successors in flow.successors.items():
+        graph.add_edges_from((after, block) for after in successors or (_END,))
+    found = networkx.immediate_dominators(graph, _END)
+    return {
+        block: found[block]
+        for block, successors in flow.successors.items()
+        if len(successors) > 1 and found.get(block, _END) != _END
+    }
