@@ -86,3 +86,7 @@ def test_other_facts_are_another_question() -> None:
     assert questions.follows(chain, unsigned_less(first, third))
     broken = (unsigned_less(first, second), unsigned_less(FRESH[3], third))
     assert not questions.follows(broken, unsigned_less(first, third))
+    p_less, less_q = unsigned_less(p, first), unsigned_less(first, q)
+    assert questions.follows((p_less, less_q), unsigned_less(p, q))
+    assert not questions.follows((p_less, unsigned_less(q, first)), unsigned_less(p, q))
+    assert not questions.follows((less_q, p_less), unsigned_less(q, p))

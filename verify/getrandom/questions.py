@@ -80,10 +80,10 @@ class Questions:
         return True
 
     def example(self, facts: Facts) -> Mapping[Term, int] | None:
-        """Values under which the facts hold; None where none are found."""
-        if facts not in self._models and self.possible(facts) and facts not in self._models:
-            return None
-        return self._models.get(facts)
+        """Values for which the facts hold, where variables without one are zero; None where none
+        are known."""
+        self.possible(facts)
+        return next(iter(self._known_values(facts)), None)
 
     def shown_possible(self, facts: Facts) -> bool:
         """Whether the solver shows that the facts can hold at once."""
