@@ -199,6 +199,11 @@ def content_bytes(content: Batch[int] | Keystream[int] | Filled[int]) -> bytes:
             return bytes(octets)
 
 
+def content_size(content: Batch[int] | Keystream[int] | Filled[int]) -> int:
+    """Return the number of bytes of one write."""
+    return len(content.octets) if isinstance(content, Filled) else content.count
+
+
 def buffer_after(before: bytes, writes: Iterable[Write[int]]) -> bytes:
     """Return what a buffer that held `before` holds after the writes, made one after the other."""
     buffer = bytearray(before)

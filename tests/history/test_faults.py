@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from binaries.patches import Fault
-from tests.history.histories import Histories
 from tests.history.programs import BUILDS, FAULTS, elsewhere, faulty, program
 from verify.history import Program, departure, execute, specified
+from verify.history.catalogue import Histories
 
 SHOWN = {
     "argument-left-unset": ("first call", "system call 0 is"),

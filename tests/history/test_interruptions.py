@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.history.histories import Histories, at
 from tests.history.programs import EACH_ONCE, FAULTS, faulty, program
 from verify.history import execute, is_possible, possible
+from verify.history.catalogue import Histories, at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from tests.history.histories import Histories, random_history
 from tests.history.programs import BINARIES, EACH_ONCE, PROGRAMS, program
 from verify.history import History, departure, execute, specified
+from verify.history.catalogue import Histories, random_history
 from verify.image import open_images
 
 EACH = pytest.mark.parametrize("name", PROGRAMS)

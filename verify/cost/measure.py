@@ -17,10 +17,11 @@ from specs.opaque_state import (
     encode,
 )
 from verify import qemu
+from verify.history.departure import departure
 from verify.history.execution import SECONDS
 from verify.history.model import Step
 from verify.history.run import Run
-from verify.history.specified import departure, specified
+from verify.history.specified import specified
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -9,9 +9,10 @@ from dataclasses import replace
 from verify.decide import start_afresh
 from verify.getrandom.claims import TITLES, Claim
 from verify.getrandom.prove import CAVEATS, prove_getrandom
+from verify.getrandom.refuted import Executed, executed
 from verify.getrandom.setting import Layout
 from verify.options import Options
-from verify.progress import Report
+from verify.progress import Progress, Report
 from verify.summary import target_summary, tool_versions
 from verify.target import Alternative, Target
 from verify.verdict import (
@@ -36,7 +37,11 @@ def prove_variant(
     layout = _layout(target, options)
     entry = target.function.address
     properties = prove_getrandom(chacha20, entry, layout, (), options, progress)
-    return _result(target, options, properties, time.perf_counter() - start)
+    found = Executed(properties)
+    if options.replay and layout is not None:
+        progress(Progress("execute", target.function.name, 0, 0))
+        found = executed(target, layout, properties)
+    return _result(target, options, found, time.perf_counter() - start)
 
 
 def nothing_said(target: Target, options: Options, reason: str) -> Result:
@@ -46,17 +51,16 @@ def nothing_said(target: Target, options: Options, reason: str) -> Result:
         for claim in Claim
         if claim in options.properties
     )
-    return _result(target, options, tuple(properties), 0.0)
+    return _result(target, options, Executed(tuple(properties)), 0.0)
 
 
-def _result(
-    target: Target, options: Options, properties: tuple[PropertyResult, ...], seconds: float
-) -> Result:
+def _result(target: Target, options: Options, found: Executed, seconds: float) -> Result:
     return Result(
         target_summary(target, None),
-        properties,
+        found.properties,
+        findings=found.findings,
         caveats=CAVEATS,
-        tools=tool_versions(target, executed=False),
+        tools=tool_versions(target, executed=found.executed),
         seconds=seconds,
         lifters=(target.architecture.lifter.engine,),
         contract=Contract.GETRANDOM,

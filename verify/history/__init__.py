@@ -6,10 +6,11 @@ carried out but noted, with the state at that moment, and answered as the histor
 specification says of the same history is `specified`; `departure` is where the two part.
 """
 
+from verify.history.departure import departure
 from verify.history.execution import execute
 from verify.history.model import Answer, Done, History, Interruption, Made, Program, Step
 from verify.history.program import program_in
-from verify.history.specified import departure, is_possible, possible, specified
+from verify.history.specified import is_possible, possible, specified
 
 __all__ = [
     "Answer",

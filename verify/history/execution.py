@@ -20,16 +20,19 @@ if TYPE_CHECKING:
     from verify.history.model import Done, History, Program
 
 SECONDS = 20.0
-"""What a call may take from one stop to the next; it needs milliseconds."""
+"""What a call needs by far less of from one stop to the next: milliseconds."""
 
 TOGETHER = 48
 """So many images of their own may be in one batch."""
 
 
-def execute(program: Program, histories: Sequence[History]) -> list[tuple[Done, ...]]:
+def execute(
+    program: Program, histories: Sequence[History], seconds: float = SECONDS
+) -> list[tuple[Done, ...]]:
     """What each call of each history does; a history ends with the first call that does not return.
 
-    Raises QemuError when QEMU is missing or cannot carry this out.
+    `seconds` is what a call may take from one stop to the next. Raises QemuError when QEMU is
+    missing or cannot carry this out.
     """
     # Those that are interrupted have an image each, since it changes when that has happened.
     own = 0
@@ -40,15 +43,15 @@ def execute(program: Program, histories: Sequence[History]) -> list[tuple[Done, 
         runs.append(Run(program, history, number, own if interrupted else 0, TOGETHER))
     while active := [run for run in runs if run.going]:
         for _, batch in groupby(sorted(active, key=lambda run: run.batch), lambda run: run.batch):
-            _go_on(program, list(batch))
+            _go_on(program, list(batch), seconds)
     return [tuple(run.done) for run in runs]
 
 
-def _go_on(program: Program, runs: list[Run]) -> None:
+def _go_on(program: Program, runs: list[Run], seconds: float) -> None:
     trapped = {run.base: run.traps for run in runs}
     code = [blob for base, traps in trapped.items() for blob in _code(program, base, traps)]
     cases = [run.case() for run in runs]
-    outcomes = qemu.run(program.architecture.name, code, runs[0].entry, cases, timeout=SECONDS)
+    outcomes = qemu.run(program.architecture.name, code, runs[0].entry, cases, timeout=seconds)
     for run, outcome in zip(runs, outcomes, strict=True):
         run.stopped(outcome)
 

@@ -4,6 +4,7 @@ except for results."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from specs.getrandom_world import Call, Port, SystemCall
@@ -106,6 +107,25 @@ class Made:
     state: bytes
 
 
+class Harm(Enum):
+    """What else a call can do that a caller may not expect."""
+
+    MEMORY = "it writes memory that is not its own"
+    STACK = "it writes what its caller has on the stack"
+    REGISTER = "it does not restore a register"
+    STOPPED = "it ends in another way than by a return"
+    ENDLESS = "it does not end"
+    INCONCLUSIVE = "how it ends says nothing of the code"
+
+
+@dataclass(frozen=True)
+class Breach:
+    """One such thing that a call did, with one line of text."""
+
+    harm: Harm
+    text: str
+
+
 @dataclass(frozen=True)
 class Done:
     """What one call did.
@@ -113,8 +133,7 @@ class Done:
     `result` is the number of bytes or a negative errno, however the function returns errors; None
     if it did not return. `buffer` and `state` are the bytes afterwards, `made` the system calls in
     order, `interrupted` how often it was, `nested` what the calls of signal handlers did.
-    `breaches` say what else it did that a caller may not expect: memory written that is not its
-    own, registers not restored, another end than a return; one line each.
+    `breaches` say what else it did that a caller may not expect.
     """
 
     result: int | None
@@ -123,4 +142,4 @@ class Done:
     made: tuple[Made, ...]
     interrupted: int = 0
     nested: tuple[Done, ...] = ()
-    breaches: tuple[str, ...] = ()
+    breaches: tuple[Breach, ...] = ()

@@ -25,10 +25,10 @@ from verify.history.memory import (
     return_address,
     surrounded,
 )
-from verify.history.model import Done, Made
+from verify.history.model import Breach, Done, Harm, Made
 from verify.qemu.machines import PROGRAM_COUNTER
 from verify.witness import registers as abi
-from verify.witness.execution import STAYS_ZERO
+from verify.witness.execution import STACK_LIMIT, STAYS_ZERO
 
 if TYPE_CHECKING:
     from verify.history.model import Answer, History, Interruption, Program, Step
@@ -123,7 +123,8 @@ class Run:
         if outcome.signal is None:
             self._return()
         elif outcome.signal != signal.SIGILL or at not in self.traps:
-            self._give_up(f"signal {outcome.signal} at {at:#x} stops it")
+            text = f"signal {outcome.signal} at {at:#x} stops it"
+            self._give_up(Breach(self._harm(outcome), text))
         elif not self._interrupt(at):
             self._system_call()
 
@@ -211,17 +212,32 @@ class Run:
         if self.going:
             self._begin()
 
-    def _give_up(self, reason: str) -> None:
+    def _harm(self, outcome: qemu.Outcome) -> Harm:
+        """What a signal that stops a call says of the code."""
+        if outcome.signal == signal.SIGALRM:
+            return Harm.ENDLESS
+        step, at = self.frame.step, outcome.fault_address
+        stack = self.memory[STACK].address
+        not_mapped_here = at is None or (
+            stack - STACK_LIMIT <= at < stack
+            or len(step.buffer) <= at - step.call.buffer < step.call.len
+        )
+        if outcome.signal == signal.SIGILL or not_mapped_here:
+            return Harm.INCONCLUSIVE
+        return Harm.STOPPED
+
+    def _give_up(self, breach: Breach) -> None:
         """End all calls that have begun."""
-        done = self._ended(None, (reason,))
+        done = self._ended(None, (breach,))
         while len(self.frames) > 1:
             self.frames.pop()
             self.frame.nested.append(done)
-            done = self._ended(None, ("a call that interrupts it does not return",))
+            breach = Breach(breach.harm, "a call that interrupts it does not return")
+            done = self._ended(None, (breach,))
         self.done.append(done)
         self.going = False
 
-    def _ended(self, result: int | None, breaches: tuple[str, ...]) -> Done:
+    def _ended(self, result: int | None, breaches: tuple[Breach, ...]) -> Done:
         frame = self.frame
         buffer = self.memory[frame.buffer].content if frame.step.buffer else b""
         interrupted = len(frame.step.interruptions) - len(frame.pending)
@@ -242,7 +258,8 @@ class Run:
         made = SystemCall(buffer, size, flags & FLAGS_MASK)
         frame.made.append(Made(self._read(calls.number), made, self.state))
         if len(frame.made) > len(frame.step.answers):
-            self._give_up("it makes a system call more than there are answers")
+            text = "it makes a system call more than there are answers"
+            self._give_up(Breach(Harm.INCONCLUSIVE, text))
             return
         self._answer(frame.step.answers[len(frame.made) - 1].cut(size), buffer)
         self.entry += len(calls.instruction)
@@ -282,18 +299,20 @@ class Run:
             return -result if self._read(calls.error) else result
         return result - (1 << bits) if result >> (bits - 1) else result
 
-    def _breaches(self) -> tuple[str, ...]:
+    def _breaches(self) -> tuple[Breach, ...]:
         """What a caller may not expect at the return."""
         architecture, frame = self.architecture, self.frame
         found = []
         for name, was in frame.expected.items():
             offset = self.memory[name].foreign(was)
             if offset is not None:
-                found.append(f"it writes where nothing is its own, at {offset:+} of {name}")
+                harm = Harm.STACK if name == STACK else Harm.MEMORY
+                text = f"it writes where nothing is its own, at {offset:+} of {name}"
+                found.append(Breach(harm, text))
         for register in abi.observed(architecture, Saved.CALLEE, Saved.RESERVED):
             was_held = abi.read(architecture, frame.start, register.name)
             if register.name == architecture.stack_pointer:
                 was_held += architecture.popped_at_return
             if self._read(register.name) != was_held:
-                found.append(f"it does not restore {register.name}")
+                found.append(Breach(Harm.REGISTER, f"it does not restore {register.name}"))
         return tuple(found)

@@ -1,4 +1,4 @@
-"""What the specification says of a history, and where an execution departs from it."""
+"""What the specification says of a history, and whether an interrupted call did what it may."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from specs.getrandom import getrandom
 from specs.getrandom_world import Answer as Given
-from specs.getrandom_world import SystemCall, buffer_after
+from specs.getrandom_world import SystemCall, buffer_after, content_size
 from specs.opaque_state import STATE_BYTES, State, decode, encode, parameter_bytes
 from specs.values import INT_VALUES, IntValues
 from verify.history.model import Done, Made
@@ -33,6 +33,10 @@ class _Remembering(IntValues):
 
 class Unanswered(Exception):
     """The specification makes a system call more than there are answers."""
+
+
+class Overrun(Exception):
+    """The specification writes more than a step has a buffer for."""
 
 
 class _World:
@@ -124,6 +128,8 @@ def _call(program: Program, step: Step, state: bytes, moment: int | None) -> Don
         parameters = parameter_bytes(port.byte_order)
         state = parameters + state[len(parameters) :]
     world.finish()
+    if any(content_size(write.content) > len(step.buffer) for write in outcome.writes):
+        raise Overrun
     return Done(
         result=outcome.result,
         buffer=buffer_after(step.buffer, outcome.writes),
@@ -137,8 +143,8 @@ def _call(program: Program, step: Step, state: bytes, moment: int | None) -> Don
 def specified(program: Program, history: History) -> Iterator[Done]:
     """What each call of a history does, as the specification says.
 
-    Raises Unanswered for a history whose answers are too few for it, ValueError for one with
-    interruptions, whose effect depends on the code.
+    Raises Unanswered for a history whose answers are too few for it, Overrun where a buffer is too
+    small, ValueError for interruptions, whose effect depends on the code.
     """
     state = bytes(STATE_BYTES)
     for step in history:
@@ -181,43 +187,3 @@ def _seen(done: Done) -> tuple[object, ...]:
 
 def _calls(done: Done) -> list[tuple[int, SystemCall[int]]]:
     return [(made.number, made.call) for made in done.made]
-
-
-def departure(expected: Sequence[Done], actual: Sequence[Done]) -> str:
-    """The first thing that an execution does otherwise than the specification, on one line; empty
-    where it does the same."""
-    for number, (right, done) in enumerate(zip(expected, actual, strict=False)):
-        for what in _differences(right, done):
-            return f"call {number}: {what}"
-    if len(actual) != len(expected):
-        return f"{len(actual)} calls instead of {len(expected)}"
-    return ""
-
-
-def _differences(right: Done, done: Done) -> Iterator[str]:
-    for number, (wanted, made) in enumerate(zip(right.made, done.made, strict=False)):
-        if wanted.number != made.number or wanted.call != made.call:
-            yield f"system call {number} is {_shown(made)} instead of {_shown(wanted)}"
-        if wanted.state != made.state:
-            where = _where(wanted.state, made.state)
-            yield f"at system call {number} the state differs {where}"
-    if len(right.made) != len(done.made):
-        yield f"it makes {len(done.made)} system calls instead of {len(right.made)}"
-    yield from done.breaches
-    if right.result != done.result:
-        yield f"it returns {done.result} instead of {right.result}"
-    if right.buffer != done.buffer:
-        yield f"the buffer differs {_where(right.buffer, done.buffer)}"
-    if right.state != done.state:
-        yield f"the state differs afterwards {_where(right.state, done.state)}"
-
-
-def _shown(made: Made) -> str:
-    call = made.call
-    return f"{made.number}({call.buffer:#x}, {call.len}, {call.flags:#x})"
-
-
-def _where(wanted: bytes, found: bytes) -> str:
-    pairs = zip(wanted, found, strict=True)
-    at = next(offset for offset, (one, other) in enumerate(pairs) if one != other)
-    return f"at {at}: {found[at]:#04x} instead of {wanted[at]:#04x}"

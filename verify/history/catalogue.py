@@ -1,4 +1,8 @@
-"""Histories: short ones that show one thing each, and random ones."""
+"""Histories: short ones that show one thing each, and random ones.
+
+Some show what nobody is promised: the state changes while the kernel answers, as after a page that
+was dropped and a handler that called then. `is_granted` tells those apart.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from specs.getrandom_world import Call
 from specs.opaque_state import BATCH_BYTES, STATE_BYTES, State, encode
-from verify.history import Answer, Interruption, Step
+from verify.history.model import Answer, Interruption, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verify.history import History, Program
+    from verify.history.model import History, Program
 
 BUFFER = 0x300_0105
 PAGE = 0x200_0000
@@ -46,7 +50,7 @@ class Histories:
         )
         return encode(state, self.order)
 
-    def step(
+    def step(  # noqa: PLR0913  # one for each thing that may differ
         self,
         length: int,
         *answers: Answer,
@@ -67,7 +71,7 @@ class Histories:
         """By the name of what they show."""
         fresh, spent = bytes(STATE_BYTES), self.state(7, BATCH_BYTES)
         half, stale = self.state(7, 40), self.state(6, 40)
-        step, key = self.step, Answer(32, KEYS[0])
+        step, key, other_key = self.step, Answer(32, KEYS[0]), Answer(32, KEYS[1])
         given = Answer(20, bytes(range(100, 120)))
         refused = Answer(-EAGAIN)
         largest = 2**self.program.architecture.bits - 1
@@ -85,15 +89,15 @@ class Histories:
             "no key, then one": (step(20, refused, given, state=stale), step(10, key)),
             "half a key": (step(20, Answer(16, KEYS[0][:16]), given, state=stale),),
             "reseeded meanwhile": (
-                step(20, *reseeded[:1], key, state=stale),
+                step(20, *reseeded[:1], other_key, state=stale),
                 step(4, generation=8),
             ),
             "reseeded twice meanwhile": (
                 step(20, *reseeded[:2], Answer(32, bytes(20)), state=stale),
-                step(4, key, generation=9),
+                step(4, Answer(32, KEYS[2]), generation=9),
             ),
             "wiped meanwhile": (
-                step(20, Answer(32, KEYS[0], state=bytes(STATE_BYTES)), key, state=stale),
+                step(20, Answer(32, KEYS[0], state=bytes(STATE_BYTES)), other_key, state=stale),
                 step(30),
             ),
             "interrupted meanwhile": (
@@ -156,6 +160,16 @@ class Histories:
             for what, happening in happenings.items()
             for where, step in steps.items()
         }
+
+
+def is_granted(history: History) -> bool:
+    """Whether the kernel and the caller keep to what `specs.getrandom_contract` says of them.
+
+    A state that changes while the kernel answers is one that is zeroed: a handler that calls then
+    finds it in use.
+    """
+    answers = (answer for step in history for answer in step.answers)
+    return all(answer.state in (None, bytes(STATE_BYTES)) for answer in answers)
 
 
 def at(step: Step, address: int) -> History:

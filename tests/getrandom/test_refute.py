@@ -1,0 +1,189 @@
+"""Faults of the complete getrandom are refuted by short histories, in the properties that they
+break and in no others; good ones in none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+
+from binaries.patches import Fault
+from tests.history.programs import BINARIES, EACH_ONCE, FAULTS, LAYOUTS
+from verify.getrandom.account import account
+from verify.getrandom.blame import TERMINATION
+from verify.getrandom.claims import Claim
+from verify.getrandom.program import program_of
+from verify.getrandom.refute import Refutation, refutations
+from verify.getrandom.refuted import executed
+from verify.getrandom.setting import Layout
+from verify.history.catalogue import Histories, is_granted
+from verify.image import open_images
+from verify.lift.angr_import import import_angr
+from verify.locate import find_getrandom
+from verify.verdict import PropertyResult, Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verify.history import Program
+    from verify.target import Target
+
+
+def target_of(path: Path) -> Target:
+    """The getrandom in a file."""
+    import_angr()
+    (image,) = open_images(path)
+    return find_getrandom(image, str(path), "")
+
+
+@cache
+def program(name: str) -> Program:
+    """The program of that name, or with that fault."""
+    fault = next((fault for fault in FAULTS if fault.path == name), None)
+    path = BINARIES / f"{name}.so" if fault is None else BINARIES.parent / name
+    layout = LAYOUTS[name if fault is None else fault.program]
+    return program_of(target_of(path), layout.page_size, layout.data_page)
+
+
+def named(fault: Fault) -> str:
+    return f"{fault.architecture}/{fault.name}"
+
+
+SOME = {
+    "loongarch64/in-use-not-set",
+    "loongarch64/pos-not-reset",
+    "powerpc64le/error-not-told",
+    "powerpc64le/partial-key-accepted",
+}
+
+
+@pytest.mark.parametrize("fault", [one for one in FAULTS if named(one) in SOME], ids=named)
+def test_some_faults(fault: Fault) -> None:
+    found = refutations(program(fault.path), ())
+    assert found.keys() == set(fault.refuted_by)
+    for one in found.values():
+        assert_short(program(fault.path), one)
+
+
+@pytest.mark.every_fault
+@pytest.mark.parametrize("fault", FAULTS, ids=named)
+def test_every_fault(fault: Fault) -> None:
+    one = program(fault.path)
+    # That the attempts have no end does not show in a history, which has one.
+    shown = set(fault.refuted_by) - {TERMINATION}
+    assert refutations(one, one.instructions).keys() == shown
+
+
+def assert_short(one: Program, refutation: Refutation) -> None:
+    """Its history is granted, and as short as those in which the faults show."""
+    assert is_granted(refutation.history)
+    assert len(refutation.history) == 1
+    ((step,), (expected,)) = refutation.history, refutation.expected
+    assert step.call.len < 64
+    assert len(step.answers) == len(expected.made)
+    call, seen = account(one, refutation)
+    assert call.startswith(f"call 0: getrandom({step.call.buffer:#x}, {step.call.len}, ")
+    assert "; specified: " in call
+    assert seen == f"call 0: {refutation.text}"
+
+
+@pytest.mark.parametrize("name", ["loongarch64/getrandom", "powerpc64le/getrandom"])
+def test_a_good_one(name: str) -> None:
+    assert refutations(program(name), program(name).instructions[::40]) == {}
+
+
+@pytest.mark.every_fault
+@pytest.mark.parametrize("name", EACH_ONCE)
+def test_every_good_one(name: str) -> None:
+    one = program(name)
+    assert refutations(one, one.instructions) == {}
+
+
+NOP, BRANCH_TO_ITSELF, STORE_TO_ZERO = 0x0340_0000, 0x5000_0000, 0x29C0_0000
+
+
+def patched(one: Program, address: int, word: int) -> Program:
+    """A LoongArch program with another instruction at an address."""
+    segments = tuple(
+        (
+            start,
+            data[: address - start] + word.to_bytes(4, "little") + data[address - start + 4 :],
+        )
+        if start <= address < start + len(data)
+        else (start, data)
+        for start, data in one.segments
+    )
+    return replace(one, segments=segments)
+
+
+def word_at(one: Program, address: int) -> int:
+    (data,) = (d[address - a :][:4] for a, d in one.segments if a <= address < a + len(d))
+    return int.from_bytes(data, "little")
+
+
+def restoring(one: Program) -> int:
+    """The last instruction that loads a preserved register, s0 to s8, from the stack: ld.d."""
+    return max(
+        at
+        for at in one.instructions
+        if word_at(one, at) & 0xFFC0_03E0 == 0x28C0_0060 and word_at(one, at) & 31 >= 23
+    )
+
+
+def test_a_register_that_is_not_restored() -> None:
+    one = program("loongarch64/getrandom")
+    found = refutations(patched(one, restoring(one), NOP), ())
+    assert found.keys() == {Claim.ABI.value}
+
+
+def test_a_call_that_does_not_end() -> None:
+    one = program("loongarch64/getrandom")
+    found = refutations(patched(one, one.entry, BRANCH_TO_ITSELF), (), every=False)
+    assert found.keys() == {TERMINATION}
+    assert found[TERMINATION].history[0].call.len <= 1
+
+
+def test_a_call_that_is_stopped() -> None:
+    one = program("loongarch64/getrandom")
+    found = refutations(patched(one, one.entry, STORE_TO_ZERO), (), every=False)
+    assert found
+    assert found.keys() <= {Claim.FALLBACK.value, Claim.STREAM.value}
+    assert all("signal 11" in one.text for one in found.values())
+
+
+def test_what_is_not_granted() -> None:
+    histories = Histories(program("loongarch64/getrandom")).named()
+    refused = {name for name, history in histories.items() if not is_granted(history)}
+    assert refused == {"interrupted meanwhile"}
+
+
+OPEN = PropertyResult(Claim.FALLBACK.value, "", Verdict.UNKNOWN, 0.0, reason="not shown")
+PROVED = replace(OPEN, verdict=Verdict.PROVED, reason="")
+LAYOUT = Layout(
+    LAYOUTS["loongarch64/getrandom"].page_size, LAYOUTS["loongarch64/getrandom"].data_page
+)
+WRONG = BINARIES / "faults/loongarch64/getrandom/unknown-flag-served.so"
+
+
+def test_verdicts() -> None:
+    found = executed(target_of(WRONG), LAYOUT, [OPEN])
+    (one,) = found.properties
+    assert (found.executed, one.verdict) == (True, Verdict.REFUTED)
+    assert one.reason == "call 0: it makes 0 system calls instead of 1"
+    assert len(one.findings) == 1
+
+
+def test_what_is_proved_is_not_refuted() -> None:
+    (one,) = executed(target_of(WRONG), LAYOUT, [PROVED]).properties
+    assert one.verdict is Verdict.UNKNOWN
+    assert one.reason.startswith("fault of the harness")
+
+
+@pytest.mark.usefixtures("without_qemu")
+def test_without_qemu_nothing_is_refuted() -> None:
+    found = executed(target_of(WRONG), LAYOUT, [OPEN])
+    (one,) = found.properties
+    assert (found.executed, one.verdict, one.reason) == (False, Verdict.UNKNOWN, "not shown")
+    assert "sudo apt-get install qemu-user" in one.findings[0]

@@ -1,0 +1,114 @@
+"""A refutation in words: one line for each call of its history."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specs.opaque_state import KEY_OFFSET, PARAMETERS_BYTES, STATE_BYTES, decode
+
+if TYPE_CHECKING:
+    from verify.getrandom.refute import Refutation
+    from verify.history import Answer, Done, Interruption, Made, Program, Step
+
+_SHOWN = 16
+"""Bytes of a buffer or of a key that are shown."""
+
+
+def account(program: Program, one: Refutation) -> tuple[str, ...]:
+    """The arguments of each call, what it met, what it did, and what was specified; then where the
+    two part in the last one."""
+    teller = _Teller(program)
+    lines = []
+    for number, (step, done) in enumerate(zip(one.history, one.done, strict=True)):
+        parts = [f"call {number}: {teller.call(step)}", f"meets {teller.met(step)}"]
+        parts.append(f"does: {teller.did(step, done)}")
+        if one.expected:
+            parts.append(f"specified: {teller.did(step, one.expected[number])}")
+        lines.append("; ".join(parts))
+    lines.append(f"call {len(one.history) - 1}: {one.text}")
+    return tuple(lines)
+
+
+class _Teller:
+    def __init__(self, program: Program) -> None:
+        self._order = program.port.byte_order
+
+    def call(self, step: Step) -> str:
+        """The arguments."""
+        call = step.call
+        return (
+            f"getrandom({call.buffer:#x}, {call.len}, {call.flags:#x}, {call.opaque_state:#x},"
+            f" {call.opaque_len})"
+        )
+
+    def met(self, step: Step) -> str:
+        """What is there when it begins, and what happens meanwhile."""
+        ready = "ready" if step.is_ready else "not ready"
+        parts = [f"generation {step.generation}, {ready}"]
+        if step.state is not None:
+            parts.append(self._state(step.state))
+        parts += [
+            f"system call {n}: {self._answer(answer)}" for n, answer in enumerate(step.answers)
+        ]
+        parts += map(self._interruption, step.interruptions)
+        return ", ".join(parts)
+
+    def did(self, step: Step, done: Done) -> str:
+        """What a call did, and leaves."""
+        parts = [self._made(step, made) for made in done.made]
+        parts.append("does not return" if done.result is None else f"returns {done.result}")
+        parts += [breach.text for breach in done.breaches]
+        if done.result is not None and done.result > 0:
+            parts.append(f"buffer {_octets(done.buffer[: done.result])}")
+        for happening, nested in zip(step.interruptions, done.nested, strict=False):
+            if happening.call is not None:
+                parts.append(f"the handler's call {self.did(happening.call, nested)}")
+        if step.call.opaque_len == STATE_BYTES:
+            parts.append(f"leaves {self._state(done.state)}")
+        else:
+            parts.append(
+                f"leaves {_octets(done.state[:PARAMETERS_BYTES])} at {step.call.opaque_state:#x}"
+            )
+        return ", ".join(parts)
+
+    def _state(self, memory: bytes) -> str:
+        if memory == bytes(STATE_BYTES):
+            return "a state of zeros"
+        state = decode(memory, self._order)
+        in_use = f", in_use {state.in_use}" if state.in_use else ""
+        return f"a state of generation {state.generation}, pos {state.pos}{in_use}"
+
+    def _made(self, step: Step, made: Made) -> str:
+        call = made.call
+        key = call.buffer == step.call.opaque_state + KEY_OFFSET
+        where = f"{'state + ' + str(KEY_OFFSET) if key else hex(call.buffer)}"
+        asked = f"system call {made.number}({where}, {call.len}, {call.flags:#x})"
+        return f"{asked} with {self._state(made.state)}"
+
+    def _answer(self, answer: Answer) -> str:
+        parts = [f"gives {answer.result}"]
+        if answer.written:
+            parts.append(f"({_octets(answer.written)})")
+        if answer.state is not None:
+            parts.append(f"while the state becomes {self._state(answer.state)}")
+        if answer.generation is not None:
+            parts.append(f"while the generation becomes {answer.generation}")
+        return " ".join(parts)
+
+    def _interruption(self, happening: Interruption) -> str:
+        what = [f"in front of {happening.address:#x}"]
+        if happening.after:
+            what.append(f"after {happening.after} system calls")
+        if happening.state is not None:
+            what.append(f"the state becomes {self._state(happening.state)}")
+        if happening.generation is not None:
+            what.append(f"the generation becomes {happening.generation}")
+        if happening.call is not None:
+            handler = happening.call
+            what.append(f"a handler calls {self.call(handler)} and meets {self.met(handler)}")
+        return " ".join(what)
+
+
+def _octets(content: bytes) -> str:
+    more = " ..." if len(content) > _SHOWN else ""
+    return f"{content[:_SHOWN].hex(' ')}{more}"

@@ -1,0 +1,72 @@
+"""From what was proved of a getrandom, and what was seen when it was executed, to verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from verify.getrandom.account import account
+from verify.getrandom.blame import FORK
+from verify.getrandom.claims import Claim
+from verify.getrandom.program import program_of
+from verify.getrandom.refute import refutations
+from verify.lift.machine import Unsupported
+from verify.qemu import QemuError
+from verify.verdict import PropertyResult, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verify.getrandom.setting import Layout
+    from verify.target import Target
+
+
+@dataclass(frozen=True)
+class Executed:
+    """The verdicts, `findings` on properties of which nothing is proved, and whether histories were
+    executed."""
+
+    properties: tuple[PropertyResult, ...]
+    findings: tuple[str, ...] = ()
+    executed: bool = False
+
+
+def executed(target: Target, layout: Layout, proved: Sequence[PropertyResult]) -> Executed:
+    """Execute histories on a target, whose function is a getrandom; what they break is REFUTED.
+
+    A property that is PROVED cannot be broken: if it is seen to be, the harness is at fault, and it
+    is UNKNOWN. Without QEMU nothing is REFUTED, and what is UNKNOWN says so.
+    """
+    waiting = {one.property for one in proved if one.verdict is not Verdict.PROVED}
+    interrupt = not waiting.isdisjoint({FORK, Claim.REENTRY.value})
+    try:
+        program = program_of(target, layout.page_bytes, layout.data_page)
+        found = refutations(program, program.instructions if interrupt else ())
+    except (Unsupported, QemuError) as error:
+        reason = f"no history was executed: {error}"
+        return Executed(
+            tuple(
+                replace(one, findings=(*one.findings, reason)) if one.property in waiting else one
+                for one in proved
+            )
+        )
+    lines = {name: account(program, one) for name, one in found.items()}
+    return Executed(
+        tuple(
+            _refuted(one, lines[one.property]) if one.property in lines else one for one in proved
+        ),
+        tuple(
+            f"{name} is broken, of which nothing is proved: {line}"
+            for name in lines.keys() - set(Claim)
+            for line in lines[name]
+        ),
+        executed=True,
+    )
+
+
+def _refuted(one: PropertyResult, lines: tuple[str, ...]) -> PropertyResult:
+    if one.verdict is Verdict.PROVED:
+        reason = f"fault of the harness: it was proved, but {lines[-1]}"
+        return replace(one, verdict=Verdict.UNKNOWN, reason=reason, findings=lines)
+    *history, seen = lines
+    return replace(one, verdict=Verdict.REFUTED, reason=seen, findings=tuple(history), checks=())
