@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,11 @@ if TYPE_CHECKING:
 def squared(number: int, tell: Tell) -> tuple[int, int]:
     tell(number)
     return number * number, os.getpid()
+
+
+def tells(tell: Tell) -> int:
+    tell("something")
+    return 1
 
 
 def fails(_: Tell) -> int:
@@ -40,7 +47,8 @@ def waits(_: Tell) -> int:
 def test_results_in_order(jobs: int) -> None:
     heard: list[tuple[int, int]] = []
     tasks = [partial(squared, number) for number in range(5)]
-    results = list(forked(tasks, jobs, lambda number, what: heard.append((number, what))))
+    found = list(forked(tasks, jobs, lambda number, what: heard.append((number, what))))
+    results = [one for one in found if not isinstance(one, WorkerError)]
     assert [value for value, _ in results] == [0, 1, 4, 9, 16]
     assert sorted(heard) == [(number, number) for number in range(5)]
     processes = {process for _, process in results}
@@ -54,6 +62,16 @@ def test_no_tasks() -> None:
 
 @pytest.mark.parametrize(("task", "what"), [(fails, "ValueError: one line"), (dies, "-9")])
 def test_failures(task: Callable[[Tell], int], what: str) -> None:
-    """And the task that would never end is ended."""
-    with pytest.raises(WorkerError, match=what):
-        list(forked([waits, task], 2))
+    """Others go on."""
+    failed, good = forked([task, tells], 2)
+    assert isinstance(failed, WorkerError)
+    assert what in str(failed)
+    assert good == 1
+
+
+def test_no_process_is_left() -> None:
+    before = multiprocessing.active_children()
+    with closing(forked([tells, waits], 2)) as results:
+        next(results)
+        assert len(multiprocessing.active_children()) == len(before) + 1
+    assert multiprocessing.active_children() == before

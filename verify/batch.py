@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Protocol
 
+from verify.atonce import AtOnce
 from verify.errors import InputError, printable
 from verify.image import Running, images_of, read_input
 from verify.locate import find_getrandom, find_target
@@ -91,21 +93,26 @@ def prove_files(
                         targets.append(target)
             except Exception as error:  # noqa: BLE001  # reported, and the other files go on
                 fail(Failed.INTERNAL, str(file), internal_error(error))
-        for number, target in enumerate(targets, 1):
-            listener.started(target, number, len(targets))
-            try:
-                result, certificates = _settled(target, options, listener, cache)
-                results.append(result)
-                listener.finished(result)
-                if options.certificate is not None:
-                    from verify.evidence.certificate import save
+        with closing(AtOnce(targets, options, listener.progressed)) as at_once:
+            for number, target in enumerate(targets, 1):
+                listener.started(target, number, len(targets))
+                try:
+                    result, certificates = (
+                        (at_once.next(), dict[str, bytes])
+                        if at_once.left
+                        else _settled(target, options, listener, cache)
+                    )
+                    results.append(result)
+                    listener.finished(result)
+                    if options.certificate is not None:
+                        from verify.evidence.certificate import save
 
-                    place = options.certificate / (str(number) if len(targets) > 1 else "")
-                    save(certificates(), place)
-            except InputError as error:
-                fail(Failed.INPUT, error.source, error.reason)
-            except Exception as error:  # noqa: BLE001  # likewise
-                fail(Failed.INTERNAL, target.source, internal_error(error))
+                        place = options.certificate / (str(number) if len(targets) > 1 else "")
+                        save(certificates(), place)
+                except InputError as error:
+                    fail(Failed.INPUT, error.source, error.reason)
+                except Exception as error:  # noqa: BLE001  # likewise
+                    fail(Failed.INTERNAL, target.source, internal_error(error))
     except KeyboardInterrupt:
         fail(Failed.INTERRUPTED, "", "interrupted")
     return Outcome(tuple(results), tuple(failures))

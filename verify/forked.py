@@ -11,7 +11,7 @@ import os
 import signal
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -27,7 +27,7 @@ _CONTEXT = get_context("fork")
 
 
 class WorkerError(Exception):
-    """A task raised something, or its process ended without a result."""
+    """A task raised something, which is in a note, or its process ended without a result."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,12 @@ def forked[T](
     tasks: Sequence[Callable[[Tell], T]],
     jobs: int,
     heard: Callable[[int, Any], None] = lambda *_: None,
-) -> Iterator[T]:
-    """What each task returns, in order; at most `jobs` run at once, the first ones first.
+) -> Generator[T | WorkerError]:
+    """What each task returns, or how it failed, in order; at most `jobs` run at once, the first
+    ones first.
 
-    `heard` is told the number of a task and what that tells. Raises WorkerError for a task that
-    fails; whatever ends this, no process is left.
+    `heard` is told the number of a task and what that tells. Whatever ends this, no process is
+    left.
     """
     results: dict[int, Any] = {}
     running: dict[Connection, tuple[int, ForkProcess]] = {}
@@ -121,11 +122,12 @@ def _received(connection: Connection) -> Any:
 
 
 def _value(message: object, process: ForkProcess) -> Any:
+    """What a process has returned; a WorkerError where it has failed."""
     match message:
         case _Returned(value):
             return value
         case _Failed(what, trace):
             error = WorkerError(what)
             error.add_note(trace)
-            raise error
-    raise WorkerError(f"a process that had a part of the work has ended with {process.exitcode}")
+            return error
+    return WorkerError(f"a process that had a part of the work has ended with {process.exitcode}")

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import batched, groupby
 
 from verify.decide import start_afresh
-from verify.forked import Tell, forked
+from verify.forked import Tell, WorkerError, forked
 from verify.getrandom.attempts import Attempts, Part
 from verify.getrandom.claims import TITLES, Claim
 from verify.getrandom.compare import Difference, differences
@@ -146,7 +146,10 @@ def _only(part: Part, paths: Iterable[Path]) -> Part:
 
 def _done(tasks: Sequence[_Task], jobs: int) -> Iterator[_Found]:
     if jobs > 1 and len(tasks) > 1:
-        yield from forked([partial(_run_afresh, task) for task in tasks], jobs)
+        for one in forked([partial(_run_afresh, task) for task in tasks], jobs):
+            if isinstance(one, WorkerError):
+                raise one
+            yield one
     else:
         yield from map(_run, tasks)
 
