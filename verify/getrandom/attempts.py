@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from specs.opaque_state import BATCH_BYTES
 from verify.getrandom.contracts import set_counter
+from verify.getrandom.covering import ANYTHING, most_general
 from verify.getrandom.events import Field, PageRead, Zero
 from verify.getrandom.joins import Joins
 from verify.getrandom.paths import Path, Walker
@@ -63,23 +64,18 @@ class Attempts:
         self._head = widest.head if widest is not None and len(widest.blocks) > 1 else None
 
     def parts(self, more: Iterable[Term] = ()) -> tuple[Part, ...]:
-        """The first part, and a second one for each different state that the first comes back in.
+        """The first part, and second ones for all states that the first comes back in.
 
         `more` are assumptions on top of what a caller grants. Raises Unsupported.
         """
         setting = self._walker.setting
         machine = entry_machine(setting)
         start = Path(machine, (*granted(setting, machine), *more))
-        first = self._part(start, const(0, 64), once=True)
-        second: dict[object, Part] = {}
-        for path in first.back:
-            again = self._again(path, first.slot)
-            key = _same(again)
-            if key not in second:
-                second[key] = self._part(again, AGAIN_COUNTER, once=False)
-        return first, *second.values()
+        first = self.part(start, const(0, 64), once=True)
+        starts = most_general(self.again(path, first.slot) for path in first.back)
+        return first, *(self.part(start, AGAIN_COUNTER, once=False) for start in starts)
 
-    def _part(self, start: Path, counter: Term, *, once: bool) -> Part:
+    def part(self, start: Path, counter: Term, *, once: bool) -> Part:
         """All paths that end where one comes to the head of the retry loop; if `once`, where one
         comes there for the second time."""
         returned, back = [], []
@@ -102,7 +98,7 @@ class Attempts:
             raise Unsupported(self._walker.setting.entry, "ChaCha20's counter has two places")
         return Part(start, counter, next(iter(slots), None), tuple(returned), tuple(back))
 
-    def _again(self, path: Path, slot: int | None) -> Path:
+    def again(self, path: Path, slot: int | None) -> Path:
         """The path at the head of the retry loop, with all that has changed unknown."""
         assert path.first is not None
         machine = path.machine.copy()
@@ -117,7 +113,7 @@ class Attempts:
         for offset, size, value in list(stack):
             was = machine.converter.term(before.read(offset, size))
             now = machine.converter.term(value)
-            again = _carried(was, now, f"stack again {offset}")
+            again = _carried(was, now, f"{ANYTHING}stack {offset}")
             stack.write(offset, machine.converter.leaf(again))
         if slot is not None:
             set_counter(self._walker.setting, machine, slot, AGAIN_COUNTER)
@@ -167,7 +163,7 @@ def _kept(setting: Setting, machine: Machine, first: Machine, offset: int, size:
     words: list[Term] = []
     for low in range(0, now.width, unit):
         high = min(low + unit, now.width) - 1
-        word, name = setting.simplify(extract(now, high, low)), f"again {offset}[{low}]"
+        word, name = setting.simplify(extract(now, high, low)), f"{ANYTHING}{offset}[{low}]"
         words.insert(0, _carried(extract(was, high, low), word, name))
     return concat(*words)
 
@@ -177,12 +173,3 @@ def _carried(was: Term, now: Term, name: str) -> Term:
     if linear(now) == linear(was):
         return was
     return var(name, now.width) if now.value is None else now
-
-
-def _same(path: Path) -> object:
-    """Equal for two paths that go on alike."""
-    machine = path.machine
-    return (
-        path.facts,
-        machine.fingerprint(),
-    )
