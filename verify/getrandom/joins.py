@@ -82,7 +82,7 @@ class Joins:
             wholes.append(whole)
         return replace(
             first,
-            machine=_anything_else(paths),
+            machine=anything_else(paths),
             facts=tuple(one for one in first.facts if all(one in others for others in facts)),
             events=(*start.events, *wholes),
             breaches=tuple(dict.fromkeys(one for path in paths for one in path.breaches)),
@@ -178,10 +178,11 @@ def _same_registers(paths: Sequence[Path], width: int) -> list[Linear]:
     )
 
 
-def _anything_else(paths: Sequence[Path]) -> Machine:
+def anything_else(paths: Sequence[Path]) -> Machine:
     """The machine with variables for what is not the same on all paths."""
     machine = paths[0].machine.copy()
-    for offset, size in _registers(paths[0]):
+    # Also of registers that the first path has never come across, for another may have.
+    for offset, size in sorted({place for path in paths for place in _registers(path)}):
         terms = {
             path.machine.converter.term(path.machine.registers.read(offset, size)) for path in paths
         }
