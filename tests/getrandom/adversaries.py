@@ -41,16 +41,19 @@ _POS_STORED = "\tstate->pos = pos + count;\n"
 
 @dataclass(frozen=True)
 class Adversary:
-    """The complete getrandom with one text of its source replaced."""
+    """The complete getrandom with one text of its source replaced, or several. It shows under these
+    assumptions, too."""
 
     name: str
     breaks: Claim
     old: str
     new: str
+    also: tuple[tuple[str, str], ...] = ()
+    under: tuple[Term, ...] = FEW
 
     def path(self, directory: Path, architecture: str) -> Path:
         """Built there."""
-        edits = (Edit(self.old, self.new),)
+        edits = tuple(Edit(*pair) for pair in ((self.old, self.new), *self.also))
         broken = (self.breaks.value,)
         fault = Fault(
             self.name, architecture, "getrandom", broken, self.name, edits, file="getrandom.c"

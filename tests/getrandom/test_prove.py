@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from binaries.patches import Fault
-from tests.getrandom.adversaries import ADVERSARIES, FEW, Adversary, built, target_in
+from tests.getrandom.adversaries import (
+    ADVERSARIES,
+    FEW,
+    Adversary,
+    built,
+    target_in,
+)
+from tests.getrandom.trouble import BAD, TROUBLE
 from tests.history.programs import BINARIES, FAULTS, LAYOUTS, PROGRAMS
 from verify.getrandom.claims import Claim
 from verify.getrandom.prove import prove_getrandom
@@ -86,10 +93,13 @@ def test_one_case_among_many(adversary: Adversary, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("adversary", "architecture"),
     [
-        (adversary, architecture)
-        for number, adversary in enumerate(ADVERSARIES)
-        for architecture in INSTRUCTION_SETS
-        if number > 1 or architecture != "loongarch64"
+        *(
+            (adversary, architecture)
+            for number, adversary in enumerate(ADVERSARIES)
+            for architecture in INSTRUCTION_SETS
+            if number > 1 or architecture != "loongarch64"
+        ),
+        *((adversary, "loongarch64") for adversary in TROUBLE),
     ],
     ids=lambda one: getattr(one, "name", one),
 )
@@ -97,7 +107,13 @@ def test_one_case_among_many_others(
     adversary: Adversary, architecture: str, tmp_path: Path
 ) -> None:
     path = adversary.path(tmp_path, architecture)
-    assert adversary.breaks.value not in proved(path, target_in(path), more=FEW)
+    assert adversary.breaks.value not in proved(path, target_in(path), more=adversary.under)
+
+
+def test_one_that_leaves_bytes_and_is_steered_by_them(tmp_path: Path) -> None:
+    path = BAD.path(tmp_path, "loongarch64")
+    broken = {Claim.FOOTPRINT, Claim.TIMING, Claim.STACK, Claim.SECRECY}
+    assert proved(path, target_in(path), more=FEW) == set(Claim) - broken
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import pytest
 from binaries.patches import Fault
 from tests.history.programs import BINARIES, EACH_ONCE, FAULTS, LAYOUTS
 from verify.getrandom.account import account
-from verify.getrandom.blame import TERMINATION
 from verify.getrandom.claims import Claim
 from verify.getrandom.program import program_of
 from verify.getrandom.refute import Refutation, refutations
@@ -72,7 +71,7 @@ def test_some_faults(fault: Fault) -> None:
 def test_every_fault(fault: Fault) -> None:
     one = program(fault.path)
     # That the attempts have no end does not show in a history, which has one.
-    shown = set(fault.refuted_by) - {TERMINATION}
+    shown = set(fault.refuted_by) - {Claim.TERMINATION.value}
     assert refutations(one, one.instructions).keys() == shown
 
 
@@ -141,8 +140,8 @@ def test_a_register_that_is_not_restored() -> None:
 def test_a_call_that_does_not_end() -> None:
     one = program("loongarch64/getrandom")
     found = refutations(patched(one, one.entry, BRANCH_TO_ITSELF), (), every=False)
-    assert found.keys() == {TERMINATION}
-    assert found[TERMINATION].history[0].call.len <= 1
+    assert found.keys() == {Claim.TERMINATION.value}
+    assert found[Claim.TERMINATION.value].history[0].call.len <= 1
 
 
 def test_a_call_that_is_stopped() -> None:

@@ -8,14 +8,16 @@ pos is at most 96; what lies in front of it in the batch is erased, and nothing 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from specs.opaque_state import BATCH_BYTES
-from verify.getrandom.contracts import set_counter
+from verify.getrandom.contracts import counter_at, set_counter
 from verify.getrandom.covering import ANYTHING, most_general
 from verify.getrandom.events import Field, PageRead, Zero
 from verify.getrandom.joins import Joins
+from verify.getrandom.loops import Closed
+from verify.getrandom.origins import DISCARDED
 from verify.getrandom.paths import Path, Walker
 from verify.getrandom.setting import Setting, entry_machine, granted, memory_of
 from verify.lift.machine import Machine, Unsupported
@@ -30,11 +32,14 @@ from verify.terms import (
     linear,
     unsigned_less_equal,
     var,
+    variables,
     zero_extend,
 )
 
 AGAIN_POS = var("pos again", 8)
 AGAIN_COUNTER = var("counter again", 64)
+_BELOW = var("below again", 8)
+"""Stands for what ChaCha20 may have left on the stack below in the first attempt."""
 _WORD_BITS = 64
 _MOST_READS = 16
 
@@ -62,6 +67,11 @@ class Attempts:
         loops = walker.setting.flow.loops
         widest = max(loops, key=lambda loop: len(loop.blocks), default=None)
         self._head = widest.head if widest is not None and len(widest.blocks) > 1 else None
+
+    @property
+    def closed(self) -> Sequence[Closed]:
+        """The loops that were closed by induction."""
+        return self._joins.loops.closed
 
     def parts(self, more: Iterable[Term] = ()) -> tuple[Part, ...]:
         """The first part, and second ones for all states that the first comes back in.
@@ -105,7 +115,7 @@ class Attempts:
         memory = memory_of(machine)
         self._check_batch(path)
         for offset, size in _storages(self._walker.setting, machine):
-            value = _kept(self._walker.setting, machine, path.first.machine, offset, size)
+            value = self._kept(path, machine, offset, size)
             machine.registers.write(offset, machine.converter.leaf(value))
         width = self._walker.setting.bits
         stack = memory.region(STACK, Linear(width, 0))
@@ -113,13 +123,19 @@ class Attempts:
         for offset, size, value in list(stack):
             was = machine.converter.term(before.read(offset, size))
             now = machine.converter.term(value)
-            again = _carried(was, now, f"{ANYTHING}stack {offset}")
+            again = self._carried(path, was, now, f"{ANYTHING}stack {offset}")
             stack.write(offset, machine.converter.leaf(again))
         if slot is not None:
+            left = counter_at(self._walker.setting, path.machine, slot)
+            self._stands(path, AGAIN_COUNTER, variables([left]))
             set_counter(self._walker.setting, machine, slot, AGAIN_COUNTER)
             memory.counter = slot
         memory.region(Field.POS, Linear(width, 0)).write(0, machine.converter.leaf(AGAIN_POS))
+        left = path.machine.converter.term(memory_of(path.machine).pos())
+        self._stands(path, AGAIN_POS, variables([left]))
         memory.epoch, memory.key, memory.answers = 0, "state", 0
+        self._stands(path, _BELOW, memory.below)
+        memory.copied, memory.below = frozenset(), frozenset({_BELOW})
         facts = (*path.first.facts, unsigned_less_equal(AGAIN_POS, const(BATCH_BYTES, 8)))
         erased = Zero(
             self._walker.setting.entry,
@@ -128,6 +144,38 @@ class Attempts:
             linear(zero_extend(AGAIN_POS, width - 8)),
         )
         return Path(machine, facts, (erased,), path.breaches)
+
+    def _stands(self, path: Path, unknown: Term, held: Iterable[Term]) -> None:
+        """Note that what a variable stands for may depend on these where the path comes back."""
+        memory = memory_of(path.machine)
+        settled = memory.origins.settled(held, memory.copied, DISCARDED)
+        memory.origins.stands_for(unknown, settled)
+
+    def _carried(self, path: Path, was: Term, now: Term, name: str) -> Term:
+        """A value where it is what it was, or constant; else the variable of that name, which
+        stands for it where the path comes back."""
+        if linear(now) == linear(was):
+            return was
+        if now.value is not None:
+            return now
+        unknown = var(name, now.width)
+        self._stands(path, unknown, variables([now]))
+        return unknown
+
+    def _kept(self, path: Path, machine: Machine, offset: int, size: int) -> Term:
+        """A register's value, word by word, and bit by bit of conditions, where it is what it was
+        at first, or constant; else variables."""
+        assert path.first is not None
+        setting, first = self._walker.setting, path.first.machine
+        unit = 1 if offset in setting.conditions else _WORD_BITS
+        now = machine.converter.term(machine.registers.read(offset, size))
+        was = machine.converter.term(first.registers.read(offset, size))
+        words: list[Term] = []
+        for low in range(0, now.width, unit):
+            high = min(low + unit, now.width) - 1
+            word, name = setting.simplify(extract(now, high, low)), f"{ANYTHING}{offset}[{low}]"
+            words.insert(0, self._carried(path, extract(was, high, low), word, name))
+        return concat(*words)
 
     def _check_batch(self, path: Path) -> None:
         """What is said of pos and the batch holds where the path comes back."""
@@ -152,24 +200,3 @@ def _storages(setting: Setting, machine: Machine) -> list[tuple[int, int]]:
     layout = setting.engine.layout
     found = {layout.enclosing(offset, size)[1:] for offset, size, _ in list(machine.registers)}
     return sorted(found)
-
-
-def _kept(setting: Setting, machine: Machine, first: Machine, offset: int, size: int) -> Term:
-    """A register's value, word by word, and bit by bit of conditions, where it is what it was at
-    first, or constant; else variables."""
-    unit = 1 if offset in setting.conditions else _WORD_BITS
-    now = machine.converter.term(machine.registers.read(offset, size))
-    was = machine.converter.term(first.registers.read(offset, size))
-    words: list[Term] = []
-    for low in range(0, now.width, unit):
-        high = min(low + unit, now.width) - 1
-        word, name = setting.simplify(extract(now, high, low)), f"{ANYTHING}{offset}[{low}]"
-        words.insert(0, _carried(extract(was, high, low), word, name))
-    return concat(*words)
-
-
-def _carried(was: Term, now: Term, name: str) -> Term:
-    """A value where it is what it was, or constant; else the variable of that name."""
-    if linear(now) == linear(was):
-        return was
-    return var(name, now.width) if now.value is None else now

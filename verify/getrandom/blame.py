@@ -31,21 +31,21 @@ if TYPE_CHECKING:
 type Blamed = dict[str, str]
 """By the property that is broken: how, on one line."""
 
-FORK, FOOTPRINT, TERMINATION = "fork", "footprint", "termination"
-"""Properties that an execution can break and that the comparison of paths does not decide."""
+FORK = "fork"
+"""The property that an execution can break and that no proof decides."""
 
 _HARMS = {
-    Harm.MEMORY: FOOTPRINT,
+    Harm.MEMORY: Claim.FOOTPRINT.value,
     Harm.STACK: Claim.ABI.value,
     Harm.REGISTER: Claim.ABI.value,
-    Harm.ENDLESS: TERMINATION,
+    Harm.ENDLESS: Claim.TERMINATION.value,
 }
 _FIELDS = {
     range(GENERATION_OFFSET): Claim.ERASURE.value,
     range(GENERATION_OFFSET, POS_OFFSET): Claim.GENERATION.value,
     range(POS_OFFSET, IN_USE_OFFSET): Claim.ERASURE.value,
     range(IN_USE_OFFSET, PADDING_OFFSET): Claim.REENTRY.value,
-    range(PADDING_OFFSET, STATE_BYTES): FOOTPRINT,
+    range(PADDING_OFFSET, STATE_BYTES): Claim.FOOTPRINT.value,
 }
 """What says what is at these offsets of the state of a call that has it."""
 
@@ -115,7 +115,11 @@ class _Judge:
             case Kind.STATE:
                 for places, name in _FIELDS.items():
                     if not difference.offsets.isdisjoint(places):
-                        yield name if self._takes or name == FOOTPRINT else Claim.REENTRY.value
+                        yield (
+                            name
+                            if self._takes or name == Claim.FOOTPRINT.value
+                            else Claim.REENTRY.value
+                        )
             case Kind.RESULT:
                 yield self._of_result()
             case Kind.BREACH:

@@ -6,6 +6,7 @@ The one place for them, which the command line reads, too.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -19,6 +20,11 @@ class Claim(StrEnum):
     GENERATION = "generation"
     REENTRY = "reentry"
     ABI = "abi"
+    FOOTPRINT = "footprint"
+    TERMINATION = "termination"
+    TIMING = "timing"
+    STACK = "stack"
+    SECRECY = "secrecy"
 
 
 TITLES: Mapping[Claim, str] = {
@@ -29,4 +35,43 @@ TITLES: Mapping[Claim, str] = {
     Claim.GENERATION: "generation stored before the key is asked for; checked again at the end",
     Claim.REENTRY: "the state is used only between setting and clearing in_use",
     Claim.ABI: "registers and stack of the caller are kept",
+    Claim.FOOTPRINT: "memory is read and written only where the contract says",
+    Claim.TERMINATION: "every call returns",
+    Claim.TIMING: "branches and addresses depend on nothing secret",
+    Claim.STACK: "nothing is left on the stack that is not given out",
+    Claim.SECRECY: "nothing is left in registers that is not given out",
 }
+
+COMPARED = frozenset(
+    {
+        Claim.PARAMS,
+        Claim.FALLBACK,
+        Claim.STREAM,
+        Claim.ERASURE,
+        Claim.GENERATION,
+        Claim.REENTRY,
+    }
+)
+"""What is shown by comparing what a path does with what the specification does."""
+
+RESTS_ON: Mapping[Claim, tuple[Claim, ...]] = {
+    Claim.STACK: (Claim.STREAM, Claim.ERASURE),
+    Claim.SECRECY: (Claim.STREAM, Claim.ERASURE),
+}
+"""What has to be proved for another to be: which bytes are given out."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where something was not shown; which properties are not, then."""
+
+    claims: frozenset[Claim]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Note:
+    """What was found besides, and decides nothing."""
+
+    claim: Claim
+    text: str

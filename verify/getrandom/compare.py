@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from specs.getrandom_contract import ARGUMENTS
 from specs.getrandom_world import Call, Place
@@ -11,7 +11,7 @@ from specs.opaque_state import parameter_bytes
 from verify.arch import Saved
 from verify.getrandom.answers import port_of, returned
 from verify.getrandom.attempts import Part
-from verify.getrandom.claims import Claim
+from verify.getrandom.claims import COMPARED, Claim, Difference
 from verify.getrandom.contracts import counter_at
 from verify.getrandom.events import (
     BatchRead,
@@ -45,16 +45,8 @@ from verify.getrandom.trace import (
 from verify.history.memory import READY_OFFSET
 from verify.terms import Term, add, const, equal, extract
 
-WHOLE = frozenset(Claim) - {Claim.PARAMS, Claim.ABI}
+WHOLE = COMPARED - {Claim.PARAMS}
 """What a path says nothing of any more that does other acts than the specification."""
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Where a path was not shown to do what the specification does; what is not shown then."""
-
-    claims: frozenset[Claim]
-    reason: str
 
 
 def differences(
@@ -82,8 +74,7 @@ class _Comparison:
 
     def differences(self) -> Iterator[Difference]:
         path, setting = self._path, self._setting
-        for breach in path.breaches:
-            yield Difference(frozenset({Claim.ABI}), breach)
+        yield from (one for one in path.breaches if Claim.ABI in one.claims)
         if path.returned:
             yield from self._abi()
         begins = Begin(self._pos(), self._part.counter, self._again)
@@ -104,7 +95,7 @@ class _Comparison:
     def _compared(self, wanted: Specified) -> Iterator[Difference]:
         outcome, path = wanted.outcome, self._path
         if (outcome is not None) != path.returned:
-            yield self._differs(frozenset(Claim), "it returns where it should try again, or not")
+            yield self._differs(COMPARED, "it returns where it should try again, or not")
             return
         yield from self._acts(wanted)
         if outcome is not None and outcome.parameters is not None:
@@ -115,10 +106,10 @@ class _Comparison:
             return
         result, told = returned(self._setting, path.machine)
         if not self._same(wanted.facts, result, outcome.result):
-            yield self._differs(frozenset(Claim) - {Claim.ABI}, "another result is returned")
+            yield self._differs(COMPARED, "another result is returned")
         if not self._questions.follows(wanted.facts, told):
             what = "an error is told as none, or another result as an error"
-            yield self._differs(frozenset(Claim) - {Claim.ABI}, what)
+            yield self._differs(COMPARED, what)
 
     def _same(self, facts: Facts, one: Term, other: Term) -> bool:
         return one.width == other.width and self._questions.follows(facts, equal(one, other))
@@ -135,7 +126,7 @@ class _Comparison:
                 ),
                 f"{len(ours)} acts instead of {len(theirs)}",
             )
-            yield self._differs(frozenset(Claim) - {Claim.ABI}, what)
+            yield self._differs(COMPARED, what)
             return
         for one, other in zip(ours, theirs, strict=True):
             pairs = zip(one.operands, other.operands, strict=True)
@@ -238,7 +229,7 @@ class _Comparison:
             if not isinstance(event, Constant | Zero) or not (
                 event.start.is_constant and event.size.is_constant
             ):
-                yield self._differs(frozenset(Claim) - {Claim.ABI}, "the query does more")
+                yield self._differs(COMPARED, "the query does more")
                 return
             value = event.value if isinstance(event, Constant) else 0
             data = value.to_bytes(event.size.constant, order)
@@ -272,7 +263,7 @@ def _trace(setting: Setting, events: tuple[Event, ...]) -> tuple[Trace, Met]:
     trace = Trace()
     page = setting.base - setting.layout.data_page
     met: dict[str, list[Term]] = {field.name: [] for field in fields(Met)}
-    for event in _joined(events):
+    for event in joined(events):
         match event:
             case PageRead(_, address, size, value):
                 if (address, size) == (page, 8):
@@ -314,7 +305,7 @@ def _trace(setting: Setting, events: tuple[Event, ...]) -> tuple[Trace, Met]:
     return trace, Met(**{name: tuple(values) for name, values in met.items()})
 
 
-def _joined(events: tuple[Event, ...]) -> list[Event]:
+def joined(events: tuple[Event, ...]) -> list[Event]:
     """The events, with neighbouring ranges of one kind as one. Between two events that are no
     moves, each kind of moves has an order of its own."""
     found: list[Event] = []
@@ -326,9 +317,9 @@ def _joined(events: tuple[Event, ...]) -> list[Event]:
             continue
         index = latest.get(type(event))
         before = None if index is None else found[index]
-        joined = joined_with(before, event) if isinstance(before, Moved) else None
-        if joined is not None and index is not None:
-            found[index] = joined
+        both = joined_with(before, event) if isinstance(before, Moved) else None
+        if both is not None and index is not None:
+            found[index] = both
         else:
             latest[type(event)] = len(found)
             found.append(event)

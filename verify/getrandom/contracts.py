@@ -8,6 +8,7 @@ from verify.arch import ON_STACK, Saved
 from verify.getrandom.answers import answered
 from verify.getrandom.events import Keystream, SystemCall
 from verify.getrandom.memory import BUFFER, STATE
+from verify.getrandom.origins import BELOW, DESTROYED
 from verify.getrandom.questions import Facts, Questions
 from verify.getrandom.setting import Setting, memory_of
 from verify.lift.machine import Machine, Unsupported
@@ -23,6 +24,7 @@ from verify.terms import (
     extract,
     linear,
     unsigned_less_equal,
+    variables,
     zero_extend,
 )
 
@@ -36,8 +38,9 @@ def system_call(setting: Setting, machine: Machine) -> Facts:
     result = memory.origins.fresh("result", setting.bits)
     number = setting.read(machine, how.number)
     memory.events.append(SystemCall(memory.at, number, buffer, length, flags, result))
+    held = _held(machine)
     for name in how.destroyed:
-        _destroy(setting, machine, name)
+        _destroy(setting, machine, name, held)
     facts = answered(setting, machine, result, length)
     key = add(setting.argument("opaque_state"), const(KEY_OFFSET, setting.bits))
     # Another call for a key, or one for more, departs from the specification.
@@ -80,17 +83,17 @@ def chacha20(setting: Setting, machine: Machine, facts: Facts, questions: Questi
     else:
         raise Unsupported(at, "ChaCha20 writes neither to the buffer nor over batch and key")
     set_counter(setting, machine, slot, add(value, zero_extend(blocks, _COUNTER_BITS - bits)))
+    stack = memory.region(STACK, Linear(bits, 0))
+    below = [(offset, length, value) for offset, length, value in stack if offset < frame]
+    held = _held(machine).union(variables(machine.converter.term(value) for *_, value in below))
+    held = memory.below = held | memory.below
     for register in setting.architecture.registers:
         if register.saved is Saved.CALLER:
-            _destroy(setting, machine, register.name)
-    stack = memory.region(STACK, Linear(bits, 0))
-    for offset, length, _ in list(stack):
-        if offset < frame:
-            below = memory.origins.fresh("below", 8 * min(length, frame - offset))
-            stack.write(offset, machine.converter.leaf(below))
+            _destroy(setting, machine, register.name, held)
+    for offset, length, _ in below:
+        _leave(setting, machine, offset, min(length, frame - offset), held)
     for offset, length in setting.architecture.linkage_area:
-        own = memory.origins.fresh("linkage", 8 * length)
-        stack.write(frame + offset, machine.converter.leaf(own))
+        _leave(setting, machine, frame + offset, length, held)
     pointer, popped = setting.architecture.stack_pointer, setting.architecture.popped_at_return
     setting.write(machine, pointer, add(setting.read(machine, pointer), const(popped, bits)))
 
@@ -150,19 +153,42 @@ def set_counter(setting: Setting, machine: Machine, slot: int, value: Term) -> N
         stack.write(slot + 4 * number, machine.converter.leaf(word))
 
 
-def _destroy(setting: Setting, machine: Machine, name: str) -> None:
-    """Let a register, or the part of it that has the name, hold anything."""
+def _leave(
+    setting: Setting, machine: Machine, offset: int, size: int, held: frozenset[Term]
+) -> None:
+    """Let those bytes of the stack hold anything: also something that depends on what was
+    `held`."""
+    memory = memory_of(machine)
+    unknown = memory.origins.fresh(BELOW, 8 * size)
+    memory.origins.stands_for(unknown, held)
+    stack = memory.region(STACK, Linear(setting.bits, 0))
+    stack.write(offset, machine.converter.leaf(unknown))
+
+
+def _held(machine: Machine) -> frozenset[Term]:
+    """The variables of all that is in registers."""
+    return variables(machine.converter.term(value) for *_, value in machine.registers)
+
+
+def _destroy(setting: Setting, machine: Machine, name: str, held: frozenset[Term]) -> None:
+    """Let a register, or the part of it that has the name, hold anything: also something that
+    depends on what was `held`."""
     register = setting.architecture.register(name)
     _, size = setting.engine.layout.registers[register.storage]
-    fresh = memory_of(machine).origins.fresh
+
+    def fresh(bits: int) -> Term:
+        unknown = memory_of(machine).origins.fresh(DESTROYED, bits)
+        memory_of(machine).origins.stands_for(unknown, held)
+        return unknown
+
     if register.bits is None:
-        setting.write(machine, name, fresh("destroyed", 8 * size))
+        setting.write(machine, name, fresh(8 * size))
         return
     high, low = register.bits
     storage = register.storage
     offset, _ = setting.engine.layout.registers[storage]
     whole = machine.converter.term(machine.registers.read(offset, size))
-    parts = [fresh("destroyed", high - low + 1)]
+    parts = [fresh(high - low + 1)]
     if high < 8 * size - 1:
         parts.insert(0, extract(whole, 8 * size - 1, high + 1))
     if low:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from verify.getrandom.paths import Path
 from verify.getrandom.setting import memory_of
-from verify.terms import Term, extract
+from verify.terms import Term, extract, variables
 
 ANYTHING = "again "
 """Prefix of the variables that stand for anything in registers and on the stack, each of them in
@@ -17,39 +17,51 @@ def most_general(starts: Iterable[Path]) -> list[Path]:
     """Those of some paths at the head of the retry loop that stand for all of them."""
     found: list[Path] = []
     for start in starts:
-        if not any(covers(other, start) for other in found):
-            found = [other for other in found if not covers(start, other)]
-            found.append(start)
+        general = next((other for other in found if covers(other, start)), None)
+        if general is not None:
+            _stand_in(general, start)
+            continue
+        for other in found:
+            if covers(start, other):
+                _stand_in(start, other)
+        found = [other for other in found if not covers(start, other)]
+        found.append(start)
     return found
 
 
 def covers(general: Path, special: Path) -> bool:
     """Whether each state that one path at the head of the retry loop stands for is one of those of
     another: it differs only where that has variables that stand for anything."""
-    one, other = general.machine.copy(), special.machine.copy()
-    if general.facts != special.facts or one.pc != other.pc:
+    if general.facts != special.facts or general.machine.pc != special.machine.pc:
         return False
+    return all(_is_anything(word) or word is other for word, other in _words(general, special))
+
+
+def _stand_in(general: Path, special: Path) -> None:
+    """Note that the variables of one path that stand for anything stand for what another has."""
+    origins = memory_of(general.machine).origins
+    for word, other in _words(general, special):
+        if _is_anything(word):
+            origins.stands_for(word, variables([other]))
+
+
+def _is_anything(word: Term) -> bool:
+    return word.op == "var" and word.name.startswith(ANYTHING)
+
+
+def _words(general: Path, special: Path) -> Iterator[tuple[Term, Term]]:
+    """What registers and memory hold on one path, word by word, each with what is there on the
+    other."""
+    one, other = general.machine.copy(), special.machine.copy()
     ours, theirs = memory_of(one), memory_of(other)
     regions = {**ours.cells(), **theirs.cells()}
     pairs = [(ours.region(*key), theirs.region(*key)) for key in regions]
-    return all(
-        _covers(
-            one.converter.term(mine.read(offset, size)),
-            other.converter.term(its.read(offset, size)),
-        )
-        for mine, its in ((one.registers, other.registers), *pairs)
-        for offset, size, _ in (*mine, *its)
-    )
-
-
-def _covers(general: Term, special: Term) -> bool:
-    """Whether a value is that of the other word by word, but for words that may be anything."""
-    words = general.args if general.op == "concat" else (general,)
-    high = general.width
-    for word in words:
-        low = high - word.width
-        anything = word.op == "var" and word.name.startswith(ANYTHING)
-        if not anything and word is not extract(special, high - 1, low):
-            return False
-        high = low
-    return True
+    for mine, its in ((one.registers, other.registers), *pairs):
+        for offset, size, _ in (*mine, *its):
+            value = one.converter.term(mine.read(offset, size))
+            there = other.converter.term(its.read(offset, size))
+            high = value.width
+            for word in value.args if value.op == "concat" else (value,):
+                low = high - word.width
+                yield word, extract(there, high - 1, low)
+                high = low

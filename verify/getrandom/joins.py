@@ -16,25 +16,27 @@ import networkx
 
 from verify.getrandom.events import Copy, Event, Moved
 from verify.getrandom.loops import Loops, NotMoving
+from verify.getrandom.origins import COPIED, JOINED
 from verify.getrandom.paths import Path, Walker
 from verify.getrandom.questions import Facts
 from verify.getrandom.setting import memory_of
 from verify.lift.machine import Machine
 from verify.prove.cfg import ControlFlow
-from verify.terms import Linear, Term, equal, evaluate, linear
+from verify.terms import Linear, Term, equal, evaluate, linear, variables
 
 _END = -1
 
 
 class Joins:
-    """Executes the code of one setting, and joins paths where that is possible."""
+    """Executes the code of one setting, and joins paths where that is possible; `loops` closes its
+    loops."""
 
     def __init__(self, walker: Walker) -> None:
         self._questions = walker.questions
         self._width = walker.setting.bits
-        self._loops = Loops(walker)
+        self.loops = Loops(walker)
         self._behind = _behind_forks(walker.setting.flow)
-        self._never = {loop.head for loop in walker.setting.flow.loops} - self._loops.heads
+        self._never = {loop.head for loop in walker.setting.flow.loops} - self.loops.heads
 
     def step(self, path: Path) -> list[Path]:
         """Everything that may come of the next block, or of the code up to where its ways join."""
@@ -44,12 +46,12 @@ class Joins:
                 return self._through(path, self._behind[fork])
             except NotMoving:
                 del self._behind[fork]
-        return self._loops.step(path)
+        return self.loops.step(path)
 
     def _through(self, path: Path, end: int) -> list[Path]:
         found, pending = [], [path]
         while pending:
-            for after in self._loops.step(pending.pop()):
+            for after in self.loops.step(pending.pop()):
                 new = after.events[len(path.events) :]
                 if after.returned or not all(isinstance(one, Moved) for one in new):
                     raise NotMoving
@@ -155,7 +157,7 @@ def _memory(path: Path) -> object:
     """Equal for two paths with the same stack, pos, batch and key."""
     memory = memory_of(path.machine)
     _, _, contents = path.machine.fingerprint()
-    return contents, memory.epoch, memory.key, memory.answers, memory.counter
+    return contents, memory.epoch, memory.key, memory.answers, memory.counter, memory.below
 
 
 def _registers(path: Path) -> dict[tuple[int, int], Term]:
@@ -181,14 +183,20 @@ def _same_registers(paths: Sequence[Path], width: int) -> list[Linear]:
 def anything_else(paths: Sequence[Path]) -> Machine:
     """The machine with variables for what is not the same on all paths."""
     machine = paths[0].machine.copy()
+    memory = memory_of(machine)
     # Also of registers that the first path has never come across, for another may have.
     for offset, size in sorted({place for path in paths for place in _registers(path)}):
-        terms = {
+        terms = [
             path.machine.converter.term(path.machine.registers.read(offset, size)) for path in paths
-        }
-        if len(terms) > 1:
-            fresh = memory_of(machine).origins.fresh("joined", 8 * size)
-            machine.registers.write(offset, machine.converter.leaf(fresh))
+        ]
+        if any(term is not terms[0] for term in terms):
+            unknown = memory.origins.fresh(JOINED, 8 * size)
+            for path, term in zip(paths, terms, strict=True):
+                copied = memory_of(path.machine).copied
+                held = memory.origins.settled(variables([term]), copied, COPIED)
+                memory.origins.stands_for(unknown, held)
+            machine.registers.write(offset, machine.converter.leaf(unknown))
+    memory.copied = frozenset.intersection(*(memory_of(path.machine).copied for path in paths))
     return machine
 
 

@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from verify.getrandom.events import Copy, Event, Moved
+from verify.getrandom.origins import COPIED, MOVED, is_called
 from verify.getrandom.paths import Path, Walker
+from verify.getrandom.questions import Facts
 from verify.getrandom.setting import memory_of
 from verify.lift.machine import Machine, Unsupported
 from verify.lift.memory import STACK
@@ -73,11 +75,22 @@ class _Shape:
         return all(found) if all(found) or not any(found) else None
 
 
+@dataclass(frozen=True)
+class Closed:
+    """A loop that was closed by induction: its head, and what holds where an iteration goes back to
+    it, the number of which is `number`, from 0."""
+
+    head: int
+    number: Term
+    facts: Facts
+
+
 class Loops:
-    """Closes the innermost loops of one function."""
+    """Closes the innermost loops of one function; `closed` are those that were."""
 
     def __init__(self, walker: Walker) -> None:
         self._walker = walker
+        self.closed: list[Closed] = []
         flow = walker.setting.flow
         heads = {loop.head for loop in flow.loops}
         self._inner = {
@@ -178,6 +191,8 @@ class Loops:
         last = negate(equal(add(number, const(1, number.width)), const(0, number.width)))
         if not self._walker.questions.follows(again.back.facts, last):
             raise Unsupported(loop.head, "the iterations of the loop are not counted")
+        self.closed.append(Closed(loop.head, number, again.back.facts))
+        _note_sources(path.machine, start.machine, again.back.machine)
         return [*again.exits]
 
     def _bounds(self, start: Path, found: _Iteration, number: Term) -> tuple[Term, ...]:
@@ -231,17 +246,30 @@ def _generic(first: Machine, shape: _Shape, number: Term) -> Machine:
     fresh = memory_of(machine).origins.fresh
     for (offset, size), step in shape.steps.items():
         if step is None:
-            value = fresh("moved", 8 * size)
+            value = fresh(MOVED, 8 * size)
         elif step:
             before = machine.converter.term(first.registers.read(offset, size))
             if before.width != number.width:
-                value = fresh("moved", 8 * size)
+                value = fresh(MOVED, 8 * size)
             else:
                 value = linear(before).plus(linear(number), step).term()
         else:
             continue
         machine.registers.write(offset, machine.converter.leaf(value))
     return machine
+
+
+def _note_sources(first: Machine, generic: Machine, back: Machine) -> None:
+    """Note what the variables for registers that may be anything depend on: on what was there at
+    first, and on what an iteration leaves there, of which what it has copied went to the buffer."""
+    memory = memory_of(back)
+    for offset, size, value in list(generic.registers):
+        unknown = generic.converter.term(value)
+        if unknown.op == "var" and is_called(unknown, MOVED):
+            before = variables([first.converter.term(first.registers.read(offset, size))])
+            after = variables([back.converter.term(back.registers.read(offset, size))])
+            after = memory.origins.settled(after, memory.copied, COPIED)
+            memory.origins.stands_for(unknown, before | after)
 
 
 def _refined(first: Machine, shape: _Shape, number: Term, back: Machine) -> _Shape | None:
@@ -325,7 +353,7 @@ def _moving(position: Linear, number: Term, at: int) -> tuple[Linear, int]:
     step = position.coefficients.get(number, 0)
     start = position.without(number)
     inside = variables(start.coefficients)
-    if number in inside or any(one.name.startswith("moved@") for one in inside):
+    if number in inside or any(is_called(one, MOVED) for one in inside):
         raise Unsupported(at, "a position depends on more than the iteration")
     return start, step
 

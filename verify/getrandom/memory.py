@@ -8,7 +8,6 @@ variable can be written to the buffer. What is used otherwise raises Unsupported
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import count
 from typing import Any
 
 from specs.opaque_state import BATCH_BYTES, STATE_BYTES
@@ -25,24 +24,13 @@ from verify.getrandom.events import (
     Refill,
     Zero,
 )
+from verify.getrandom.origins import BATCH, Origins
 from verify.lift.convert import Converter
 from verify.lift.machine import Unsupported
 from verify.lift.memory import CODE, STACK, Place, RegionMemory
-from verify.terms import Linear, Term, var
+from verify.terms import Linear, Term
 
 BUFFER, STATE = "buffer", "opaque_state"
-
-
-class Origins:
-    """What the variables that stand for bytes of the batch were read from; shared by all paths."""
-
-    def __init__(self) -> None:
-        self._numbers = count(1)
-        self.read: dict[Term, BatchRead] = {}
-
-    def fresh(self, what: str, bits: int) -> Term:
-        """A variable that is nowhere else."""
-        return var(f"{what}@{next(self._numbers)}", bits)
 
 
 class GetrandomMemory(RegionMemory):
@@ -70,6 +58,10 @@ class GetrandomMemory(RegionMemory):
         self.counter: int | None = None
         """Where ChaCha20's counter lies, from the stack pointer at entry; None as long as it has
         not been called."""
+        self.copied: frozenset[Term] = frozenset()
+        """The variables for bytes of the batch that were written to the buffer."""
+        self.below: frozenset[Term] = frozenset()
+        """The variables that ChaCha20 may have written something of to the stack below."""
 
     def copy(self) -> GetrandomMemory:
         """An independent copy."""
@@ -77,7 +69,7 @@ class GetrandomMemory(RegionMemory):
         twin._cells = {key: cells.copy() for key, cells in self._cells.items()}
         twin.events = list(self.events)
         twin.epoch, twin.key, twin.answers = self.epoch, self.key, self.answers
-        twin.counter = self.counter
+        twin.counter, twin.copied, twin.below = self.counter, self.copied, self.below
         return twin
 
     def load(self, place: Place | None, size: int, fresh: Callable[[], Any]) -> Any:
@@ -108,7 +100,7 @@ class GetrandomMemory(RegionMemory):
             self.events.append(FieldRead(self.at, field, value))
             return self._converter.leaf(value)
         start = self._in_batch(place, size)
-        value = self.origins.fresh("batch", 8 * size)
+        value = self.origins.fresh(BATCH, 8 * size)
         read = BatchRead(self.at, self.epoch, start, Linear(start.width, size))
         self.origins.read[value] = read
         self.events.append(read)
@@ -117,7 +109,8 @@ class GetrandomMemory(RegionMemory):
     def _in_batch(self, place: Place, size: int) -> Linear:
         """The position of an access that is one to the batch; a constant one is checked here."""
         if place.index.is_constant and not 0 <= place.offset <= BATCH_BYTES - size:
-            where = "key" if 0 <= place.offset < STATE_BYTES else "memory behind or before"
+            inside = 0 <= place.offset <= STATE_BYTES - size
+            where = "key or padding" if inside else "not the state's"
             raise Unsupported(0, f"{size} bytes at {place.offset} of the state: {where}")
         return Linear(place.index.width, place.offset, place.index.coefficients)
 
@@ -137,9 +130,11 @@ class GetrandomMemory(RegionMemory):
         elif place.region == STATE:
             self._into_state(place, size, value)
         elif place.region == BUFFER:
-            read = self.origins.read.get(self._converter.term(value))
+            term = self._converter.term(value)
+            read = self.origins.read.get(term)
             if read is None or read.size.constant != size:
                 raise Unsupported(0, "what is written to the buffer is not read from the batch")
+            self.copied |= {term}
             self.events.append(Copy(self.at, position, read.epoch, read.start, read.size))
         else:
             raise Unsupported(0, "a store to the stack at an address that is not constant")

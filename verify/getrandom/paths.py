@@ -8,7 +8,8 @@ from functools import cached_property, partial
 from typing import Any
 
 from specs.opaque_state import BATCH_BYTES
-from verify.arch import Saved
+from verify.arch import Architecture, Saved
+from verify.getrandom.claims import Claim, Difference
 from verify.getrandom.contracts import chacha20, system_call
 from verify.getrandom.events import BatchRead, Event, Zero
 from verify.getrandom.questions import Facts, Questions
@@ -38,26 +39,38 @@ _MOST_BLOCKS = 4000
 class Path:
     """One path from the entry: the machine, what holds on it, what it has done.
 
-    `breaches` are what the ABI forbids and it did; one line each. `returned` says that it is at
-    its end. `blocks` is how many it has executed, `first` the path when it first came to the head
-    of the retry loop.
+    `breaches` are what it did to registers and stack that is not shown to be allowed. `returned`
+    says that it is at its end. `blocks` is how many it has executed, `first` the path when it first
+    came to the head of the retry loop.
     """
 
     machine: Machine
     facts: Facts
     events: tuple[Event, ...] = ()
-    breaches: tuple[str, ...] = ()
+    breaches: tuple[Difference, ...] = ()
     returned: bool = False
     blocks: int = 0
     first: Path | None = None
 
 
+@dataclass(frozen=True)
+class Steering:
+    """Something that steers: what the instruction at `at` does, or how long it takes, depends on
+    `value`. `chooses` is whether what is computed depends on it without being a term of it."""
+
+    at: int
+    what: str
+    value: Term
+    chooses: bool
+
+
 class Walker:
-    """Executes the code of one setting."""
+    """Executes the code of one setting. `steering` is what steers in all that was executed."""
 
     def __init__(self, setting: Setting, questions: Questions) -> None:
         self.setting = setting
         self.questions = questions
+        self.steering: dict[Steering, None] = {}
         self._lifted: dict[int, Block] = {}
 
     @cached_property
@@ -95,8 +108,8 @@ class Walker:
     def step(self, path: Path, *, checked: bool = True) -> list[Path]:
         """Everything that may come of the next block, call or system call.
 
-        `checked` is whether accesses to the batch have to be shown to lie in it; without that what
-        is found proves nothing.
+        `checked` is whether accesses to the batch have to be shown to lie in it, and whether what
+        steers counts; without that what is found proves nothing.
         """
         machine = path.machine.copy()
         memory = memory_of(machine)
@@ -111,7 +124,7 @@ class Walker:
                 granted = system_call(self.setting, machine)
                 path = replace(path, facts=(*path.facts, *granted))
             machine.pc = at + self.setting.target.instruction_size(at)
-            return self._resolved(self._done(path, machine, checked))
+            return self._resolved(self._done(path, machine, checked), checked)
         block = self._block(at)
         before = machine.copy()
         successors = self.setting.engine.run(block, machine)
@@ -121,10 +134,10 @@ class Walker:
             if facts is not None:
                 taken = replace(path, facts=facts)
                 after = self._after(taken, before, successor, block, checked)
-                found += self._resolved(after)
+                found += self._resolved(after, checked)
         return found
 
-    def _resolved(self, path: Path) -> list[Path]:
+    def _resolved(self, path: Path, checked: bool) -> list[Path]:
         """The path for each way in which the choices in its registers, stack and pos can go.
 
         What they hold is without choices then, and questions about it are simple.
@@ -146,6 +159,8 @@ class Walker:
             if condition is None:
                 found.append(path)
                 continue
+            if checked:
+                self._steers(machine.instruction, "a choice", condition, chooses=True)
             for way, value in ((condition, TRUE), (negate(condition), FALSE)):
                 facts = (*path.facts, *(() if way in path.facts else (way,)))
                 if not self.questions.possible(facts, path.facts):
@@ -191,6 +206,8 @@ class Walker:
     ) -> Path:
         setting, machine = self.setting, successor.machine
         breaches = (*path.breaches, *self._breaches(before, machine))
+        if checked:
+            self._note(machine)
         self._tidy(machine)
         path = replace(path, breaches=tuple(dict.fromkeys(breaches)))
         target = machine.converter.term(successor.target)
@@ -213,6 +230,22 @@ class Walker:
             raise Unsupported(machine.instruction, "jumps to an address that is not the caller's")
         return replace(self._done(path, machine, checked), returned=True)
 
+    def _note(self, machine: Machine) -> None:
+        """What steers in what the last block did."""
+        for at, guard in zip(machine.branches, machine.guards, strict=True):
+            condition = machine.converter.term(guard)
+            self._steers(at, "a branch", self.setting.simplify(condition), chooses=True)
+        for access in machine.accesses:
+            what = f"the address of a {access.kind}"
+            self._steers(access.instruction, what, access.address, chooses=False)
+        for operand in machine.slow_operands:
+            what = "an operand of a multiplication or division"
+            self._steers(operand.instruction, what, operand.value, chooses=False)
+
+    def _steers(self, at: int, what: str, value: Term, *, chooses: bool) -> None:
+        if value.value is None:
+            self.steering[Steering(at, what, value, chooses)] = None
+
     def _tidy(self, machine: Machine) -> None:
         """Simplify what was written to registers, and forget what has been looked at."""
         for write in machine.register_writes:
@@ -228,8 +261,8 @@ class Walker:
         machine.slow_operands.clear()
         del machine.steps[:-1]
 
-    def _breaches(self, before: Machine, machine: Machine) -> Iterator[str]:
-        """What the ABI forbids of what the last block did."""
+    def _breaches(self, before: Machine, machine: Machine) -> Iterator[Difference]:
+        """What is not shown to be allowed of what the last block did to registers and stack."""
         setting, architecture = self.setting, self.setting.architecture
         layout = setting.engine.layout.registers
         for register in architecture.with_saved(Saved.RESERVED):
@@ -240,7 +273,8 @@ class Walker:
                 end = write.offset + write.value.width // 8
                 if write.offset < offset + size and offset < end and not same:
                     at = write.instruction - setting.base
-                    yield f"{at:#x}: writes the reserved register {register.name}"
+                    reason = f"{at:#x}: writes the reserved register {register.name}"
+                    yield Difference(frozenset({Claim.ABI}), reason)
         pointer, size = layout[architecture.register(architecture.stack_pointer).storage]
         start = setting.argument("sp")
         for access in machine.accesses:
@@ -255,10 +289,9 @@ class Walker:
                 raise Unsupported(
                     access.instruction, "the stack pointer does not move by constants"
                 )
-            lowest = frame.constant - architecture.red_zone
             at = access.instruction - setting.base
-            for what in _out_of_frame(access, lowest, architecture.linkage_area):
-                yield f"{at:#x}: {what}"
+            for claims, what in _out_of_frame(access, frame.constant, architecture):
+                yield Difference(claims, f"{at:#x}: {what}")
 
     def _done(self, path: Path, machine: Machine, checked: bool) -> Path:
         """The path with what its last block did."""
@@ -293,16 +326,22 @@ class Walker:
 
 
 def _out_of_frame(
-    access: Access, lowest: int, linkage: tuple[tuple[int, int], ...]
-) -> Iterator[str]:
-    """A breach, where the stack is accessed below what is the function's own, or written above."""
+    access: Access, frame: int, architecture: Architecture
+) -> Iterator[tuple[frozenset[Claim], str]]:
+    """What is wrong with an access to the stack when the stack pointer is `frame` bytes from where
+    it was at entry: it lies below what is the function's own, or above."""
     assert access.place is not None
     first, last = access.place.offset, access.place.offset + access.size
-    if first < lowest:
+    both = frozenset({Claim.ABI, Claim.FOOTPRINT})
+    if first < frame - architecture.red_zone:
         # A signal handler may have written there.
         if access.kind == "read":
             raise Unsupported(access.instruction, "reads the stack below its frame")
-        yield "writes the stack below its frame"
-    own = last <= 0 or any(at <= first and last <= at + size for at, size in linkage)
-    if access.kind == "write" and not own:
-        yield "writes to its caller's frame"
+        yield both, "writes the stack below its frame"
+    linkage = architecture.linkage_area
+    if last <= 0 or any(at <= first and last <= at + size for at, size in linkage):
+        return
+    if access.kind == "write":
+        yield both, "writes to its caller's frame"
+    elif first < 0 or last > architecture.popped_at_return:
+        yield frozenset({Claim.FOOTPRINT}), "reads its caller's frame"

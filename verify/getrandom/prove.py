@@ -7,7 +7,7 @@ tasks can be done at once, and what comes of one is plain data.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import batched, groupby
@@ -15,9 +15,11 @@ from itertools import batched, groupby
 from verify.decide import start_afresh
 from verify.forked import Tell, WorkerError, forked
 from verify.getrandom.attempts import Attempts, Part
-from verify.getrandom.claims import TITLES, Claim
-from verify.getrandom.compare import Difference, differences
+from verify.getrandom.claims import COMPARED, RESTS_ON, TITLES, Claim, Difference, Note
+from verify.getrandom.compare import differences
 from verify.getrandom.paths import Path, Walker
+from verify.getrandom.properties import footprint, secrecy, stack, termination, timing
+from verify.getrandom.properties.model import Walk, walk_of
 from verify.getrandom.questions import Questions
 from verify.getrandom.setting import BASE, Layout, Setting, setting_of
 from verify.lift.machine import Unsupported
@@ -41,19 +43,28 @@ CAVEATS = (
 
 DEFAULT = Options(PROPERTIES_OF[Contract.GETRANDOM], contract=Contract.GETRANDOM)
 """Every property, one task at a time."""
+_DECIDED: Mapping[Claim, Callable[[Walk], Iterable[Difference | Note]]] = {
+    Claim.FOOTPRINT: footprint.found,
+    Claim.TERMINATION: termination.found,
+    Claim.TIMING: timing.found,
+    Claim.STACK: stack.found,
+    Claim.SECRECY: secrecy.found,
+}
+"""What decides the properties that a comparison does not."""
 _TOGETHER = 8
 """Paths that are compared by one task."""
 
 
 @dataclass(frozen=True)
 class _Task:
-    """Something to do that may find differences; raises Unsupported. `what` says in a few words
-    what is looked at, `claims` which properties it decides, `paths` at how many paths it looks."""
+    """Something to do that may find differences, and notes; raises Unsupported. `what` says in a
+    few words what is looked at, `claims` which properties it decides, `paths` at how many paths it
+    looks."""
 
     what: str
     claims: frozenset[Claim]
     paths: int
-    run: Callable[[], Iterable[Difference]]
+    run: Callable[[], Iterable[Difference | Note]]
 
 
 @dataclass(frozen=True)
@@ -61,6 +72,7 @@ class _Found:
     """What came of a task."""
 
     differences: tuple[Difference, ...]
+    notes: tuple[Note, ...]
     seconds: float
 
 
@@ -119,18 +131,26 @@ def _setting(target: Target, entry: int, layout: Layout | None) -> Setting:
 
 def _tasks(setting: Setting, questions: Questions, more: tuple[Term, ...]) -> list[_Task]:
     """Walk all paths; what is left are these tasks. Raises Unsupported."""
-    parts = Attempts(Walker(setting, questions)).parts(more)
+    walker = Walker(setting, questions)
+    attempts = Attempts(walker)
+    parts = attempts.parts(more)
     if not parts[0].returned or not questions.shown_possible(parts[0].start.facts):
         raise Unsupported(setting.entry, "no call is shown to return")
-    return [
+    compared = [
         _Task(
             "second attempt" if number else "first attempt",
-            frozenset(Claim),
+            COMPARED | {Claim.ABI},
             len(some),
             partial(differences, setting, _only(part, some), questions, again=number > 0),
         )
         for number, part in enumerate(parts)
         for some in batched((*part.returned, *part.back), _TOGETHER)
+    ]
+    walk = walk_of(walker, attempts, parts)
+    paths = sum(task.paths for task in compared)
+    return compared + [
+        _Task("call", frozenset({claim}), paths, partial(decide, walk))
+        for claim, decide in _DECIDED.items()
     ]
 
 
@@ -161,12 +181,17 @@ def _run_afresh(task: _Task, _: Tell) -> _Found:
 
 def _run(task: _Task) -> _Found:
     start = time.perf_counter()
-    found: list[Difference] = []
+    differing: list[Difference] = []
+    notes: list[Note] = []
     try:
-        found += task.run()
+        for one in task.run():
+            if isinstance(one, Note):
+                notes.append(one)
+            else:
+                differing.append(one)
     except Unsupported as error:
-        found.append(Difference(task.claims, _located(error)))
-    return _Found(tuple(found), time.perf_counter() - start)
+        differing.append(Difference(task.claims, _located(error)))
+    return _Found(tuple(differing), tuple(notes), time.perf_counter() - start)
 
 
 def _located(error: Unsupported) -> str:
@@ -178,13 +203,11 @@ def _result(
     claim: Claim, found: Sequence[tuple[_Task, _Found]], reason: str, seconds: float
 ) -> PropertyResult:
     """What was found of one claim; `reason` says why nothing was."""
-    checks = tuple(
-        _check(claim, what, list(some))
-        for what, some in groupby(
-            (one for one in found if claim in one[0].claims), key=lambda one: one[0].what
-        )
-    )
-    reason = reason or next((one.reason for one in checks if one.reason), "")
+    checks = _checks(claim, found)
+    reason = reason or _reason(checks)
+    for other in RESTS_ON.get(claim, ()):
+        if not reason and _reason(_checks(other, found)):
+            reason = f"{other} is not proved, on which this rests"
     proved = bool(checks) and not reason
     return PropertyResult(
         claim.value,
@@ -192,8 +215,23 @@ def _result(
         Verdict.PROVED if proved else Verdict.UNKNOWN,
         seconds,
         checks,
+        findings=tuple(note.text for _, one in found for note in one.notes if note.claim is claim),
         reason=reason,
     )
+
+
+def _checks(claim: Claim, found: Sequence[tuple[_Task, _Found]]) -> tuple[Check, ...]:
+    return tuple(
+        _check(claim, what, list(some))
+        for what, some in groupby(
+            (one for one in found if claim in one[0].claims), key=lambda one: one[0].what
+        )
+    )
+
+
+def _reason(checks: Iterable[Check]) -> str:
+    """Why not all of them are shown; empty where they are."""
+    return next((one.reason for one in checks if one.reason), "")
 
 
 def _check(claim: Claim, what: str, found: Sequence[tuple[_Task, _Found]]) -> Check:

@@ -13,7 +13,8 @@ from itertools import batched, islice
 from typing import TYPE_CHECKING
 
 from specs.opaque_state import STATE_BYTES
-from verify.getrandom.blame import TERMINATION, Blamed, blame
+from verify.getrandom.blame import Blamed, blame
+from verify.getrandom.claims import Claim
 from verify.getrandom.interrupted import harm
 from verify.history.catalogue import Histories, at, is_granted, random_history
 from verify.history.departure import first_departure
@@ -77,7 +78,7 @@ def refutations(
     """
     found: dict[str, Refutation] = {}
     for histories in _stages(program, instructions):
-        if TERMINATION in found and any(step.interruptions for step in histories[0]):
+        if Claim.TERMINATION in found and any(step.interruptions for step in histories[0]):
             # Each would take its time; what never ends has shown what it does.
             break
         for one in _broken(program, histories, SECONDS):
@@ -187,7 +188,7 @@ def _smallest(program: Program, one: Refutation) -> Refutation | None:
         if better is None:
             break
         one = better
-        most = _TRIED_LONG if one.property == TERMINATION else _TRIED
+        most = _TRIED_LONG if one.property == Claim.TERMINATION else _TRIED
         tried = smaller(program, one.history)[:most]
     return next(_showing(program, [one.history], one.property, PATIENT_SECONDS), None)
 

@@ -14,7 +14,8 @@ from specs.opaque_state import BATCH_BYTES
 from verify.arch import ON_STACK, Architecture
 from verify.arch.getrandom_port import GetrandomPort
 from verify.getrandom.flow import flow_of
-from verify.getrandom.memory import BUFFER, STATE, GetrandomMemory, Origins
+from verify.getrandom.memory import BUFFER, STATE, GetrandomMemory
+from verify.getrandom.origins import Origins
 from verify.getrandom.simplify import Simplifier
 from verify.lift.cells import Cells
 from verify.lift.convert import Converter
