@@ -14,6 +14,12 @@ from typing import Any
 
 from verify import __version__
 from verify.anatomy import ListedInstruction
+from verify.callhistory import (
+    HistoryCall,
+    HistoryInterruption,
+    KernelAnswer,
+    SystemCallMade,
+)
 from verify.inspection import Inspection, Instruction, LoopShape
 from verify.verdict import (
     FORMAT,
@@ -24,6 +30,7 @@ from verify.verdict import (
     LoopSummary,
     Observation,
     PatchSummary,
+    PropertyResult,
     RegisterValue,
     Residue,
     Result,
@@ -52,6 +59,16 @@ HEXADECIMAL: Mapping[tuple[type, str], int] = {
     (LoopSummary, "back"): 1,
     (TargetSummary, "address"): 1,
     (CalledFunction, "address"): 1,
+    (HistoryCall, "buffer"): 1,
+    (HistoryCall, "len"): 1,
+    (HistoryCall, "opaque_state"): 1,
+    (HistoryCall, "opaque_len"): 1,
+    (HistoryCall, "generation"): 1,
+    (HistoryInterruption, "address"): 1,
+    (HistoryInterruption, "generation"): 1,
+    (KernelAnswer, "generation"): 1,
+    (SystemCallMade, "buffer"): 1,
+    (SystemCallMade, "len"): 1,
     (PatchSummary, "address"): 1,
     (LoopShape, "head"): 1,
     (LoopShape, "last"): 1,
@@ -64,6 +81,7 @@ readers of JSON with 53-bit numbers would damage."""
 
 ADDED = frozenset(
     {
+        (PropertyResult, "history"),
         *((Result, name) for name in ("anatomies", "contract", "environment")),
         *((LoopSummary, name) for name in ("last", "back", "passes", "held")),
     }

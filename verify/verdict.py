@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from verify.anatomy import Anatomy, Held
+from verify.callhistory import CallHistory
 
 FORMAT = 2
 """Version of the JSON format. It changes when a reader of the old one would misunderstand."""
@@ -214,6 +215,8 @@ class PropertyResult:
     counterexample: Counterexample | None = None
     variant: str = ""
     """The name of the variant that is not PROVED, of which all this is; empty if all are."""
+    history: CallHistory | None = None
+    """Calls of a getrandom on which the real bytes break the property, where it is REFUTED."""
 
 
 @dataclass(frozen=True)

@@ -59,14 +59,29 @@ def test_what_is_refuted(jobs: str, tmp_path: Path, capsys: pytest.CaptureFixtur
         stream, _ = result.properties
         assert stream.verdict is Verdict.REFUTED
         assert stream.reason
-        assert stream.findings[0].startswith("call 0: getrandom(")
-        assert stream.findings[0] in output
+        history = stream.history
+        assert history is not None
+        assert history.account[0].startswith("call 0: getrandom(")
+        assert history.account[0] in output
+        assert history.executed_by.startswith("qemu-loongarch64 ")
         environment = result.environment
         assert environment is not None
         assert (environment.page_bytes, environment.data_page) == (0x4000, 0x8000)
         called = environment.chacha20
         assert called.function == "__arch_chacha20_blocks_nostack"
         assert called.function_sha256 in output
+    assert run(["replay", str(file), "--property", "stream"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{STUBS[0]}: stream: {outcome.results[0].properties[0].reason}"
+    assert [line for line in lines if line.startswith("  reproduced just so, by qemu-")] == [
+        lines[2]
+    ] * len(STUBS)
+    for refused, instead in (
+        (["replay", str(file), "-o", str(tmp_path / "out")], "leave out --output"),
+        (["explain", str(file), "--html", str(tmp_path / "page")], "replay executes them again"),
+    ):
+        assert run(refused) == 2
+        assert instead in capsys.readouterr().err
 
 
 def test_pages_and_data_elsewhere(tmp_path: Path) -> None:

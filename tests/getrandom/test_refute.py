@@ -14,10 +14,11 @@ from tests.history.programs import BINARIES, EACH_ONCE, FAULTS, LAYOUTS
 from verify.getrandom.account import account
 from verify.getrandom.claims import Claim
 from verify.getrandom.program import program_of
-from verify.getrandom.refute import Refutation, refutations
+from verify.getrandom.refute import Refutation, again, refutations
 from verify.getrandom.refuted import executed
 from verify.getrandom.setting import Layout
-from verify.history.catalogue import Histories, is_granted
+from verify.getrandom.stored import calls_of, history_of, stored
+from verify.history.catalogue import Histories, at, is_granted
 from verify.image import open_images
 from verify.lift.angr_import import import_angr
 from verify.locate import find_getrandom
@@ -171,7 +172,23 @@ def test_verdicts() -> None:
     (one,) = found.properties
     assert (found.executed, one.verdict) == (True, Verdict.REFUTED)
     assert one.reason == "call 0: it makes 0 system calls instead of 1"
-    assert len(one.findings) == 1
+    assert one.history is not None
+    assert one.history.what == one.reason
+    assert len(one.history.account) == len(one.history.calls) == len(one.history.outcomes) == 1
+    wrong = program_of(target_of(WRONG), LAYOUT.page_bytes, LAYOUT.data_page)
+    seen = again(wrong, history_of(one.history.calls), one.property)
+    assert seen is not None
+    assert stored(wrong, seen) == one.history
+    right = program("loongarch64/getrandom")
+    assert again(right, history_of(one.history.calls), one.property) is None
+
+
+def test_histories_are_stored_and_read_back() -> None:
+    one = program("powerpc64le/getrandom")
+    histories = Histories(one)
+    interrupted = (at(step, one.entry) for step in histories.interrupted().values())
+    for history in (*histories.named().values(), *interrupted):
+        assert history_of(calls_of(history)) == history
 
 
 def test_what_is_proved_is_not_refuted() -> None:

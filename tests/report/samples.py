@@ -13,6 +13,14 @@ from verify.anatomy import (
     Part,
     Role,
 )
+from verify.callhistory import (
+    CallHistory,
+    CallOutcome,
+    HistoryCall,
+    HistoryInterruption,
+    KernelAnswer,
+    SystemCallMade,
+)
 from verify.verdict import (
     CalledFunction,
     Caveat,
@@ -311,12 +319,61 @@ PATCHED = Result(
     tools=TOOLS,
     variants=(BUILT, PATCHED_VARIANT),
 )
+STATE = "00" * 144
+HISTORY = CallHistory(
+    what="call 1: the result is 7 instead of 8",
+    calls=(
+        HistoryCall(0x4000, 0, 0, 0x5000, 144, 7, 1, "", STATE),
+        HistoryCall(
+            0x4000,
+            8,
+            0,
+            0x5000,
+            144,
+            2**64 - 1,
+            1,
+            "cc" * 8,
+            "",
+            (KernelAnswer(32, "11" * 32, STATE, 9), KernelAnswer(-11, "")),
+            (
+                HistoryInterruption(0x530, 1, STATE, 0),
+                HistoryInterruption(
+                    0x540, 0, call=HistoryCall(0x6000, 4, 1, 0x5000, 144, 7, 1, "cc" * 4, "")
+                ),
+            ),
+        ),
+    ),
+    outcomes=(
+        CallOutcome(0, "", STATE),
+        CallOutcome(
+            7,
+            "dd" * 8,
+            STATE,
+            (SystemCallMade(278, 0x5060, 32, 0, STATE),),
+            (CallOutcome(None, "", STATE),),
+            ("it does not restore s0",),
+        ),
+    ),
+    specified=(CallOutcome(0, "", STATE), CallOutcome(8, "dd" * 8, STATE)),
+    account=(
+        "call 0: getrandom(0x4000, 0, 0x0, 0x5000, 144); returns 0",
+        "call 1: getrandom(0x4000, 8, 0x0, 0x5000, 144); returns 7; specified: 8",
+    ),
+    executed_by="qemu-ppc64le 7.2.22",
+)
 GETRANDOM = Result(
     target=replace(
         EMBEDDED, function="__kernel_getrandom", address=0x510, located="symbol __kernel_getrandom"
     ),
     properties=(
-        property_result("stream"),
+        PropertyResult(
+            "stream",
+            "The bytes are the stream's",
+            Verdict.REFUTED,
+            3.5,
+            reason=HISTORY.what,
+            history=HISTORY,
+        ),
         PropertyResult(
             "erasure",
             "What is given out is erased",

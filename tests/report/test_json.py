@@ -24,6 +24,14 @@ from verify.anatomy import (
     Part,
     Role,
 )
+from verify.callhistory import (
+    CallHistory,
+    CallOutcome,
+    HistoryCall,
+    HistoryInterruption,
+    KernelAnswer,
+    SystemCallMade,
+)
 from verify.inspection import Inspection, Instruction, LoopShape
 from verify.resultjson import (
     ADDED,
@@ -114,7 +122,7 @@ def test_what_is_written() -> None:
         "UNKNOWN",
         "PROVED",
         "UNKNOWN",
-        "UNKNOWN",
+        "REFUTED",
     ]
     assert [result["contract"] for result in document["results"]] == ["chacha20"] * 5 + [
         "getrandom"
@@ -184,8 +192,47 @@ CHECKS = st.builds(
     instances=st.integers(1),
     instructions=st.lists(ADDRESSES, max_size=3).map(tuple),
 )
+SYSTEM_CALLS = st.builds(SystemCallMade, buffer=ADDRESSES, len=ADDRESSES)
+OUTCOMES = st.builds(
+    CallOutcome,
+    system_calls=st.lists(SYSTEM_CALLS, max_size=1).map(tuple),
+    nested=st.just(()),
+    breaches=st.lists(TEXT, max_size=1).map(tuple),
+)
+ANSWERS = st.builds(KernelAnswer, generation=st.none() | ADDRESSES)
+CALLS = st.builds(
+    HistoryCall,
+    buffer=ADDRESSES,
+    len=ADDRESSES,
+    opaque_state=ADDRESSES,
+    opaque_len=ADDRESSES,
+    generation=ADDRESSES,
+    answers=st.lists(ANSWERS, max_size=1).map(tuple),
+    interruptions=st.just(()),
+)
+HANDLERS = st.builds(
+    HistoryInterruption,
+    address=ADDRESSES,
+    generation=st.none() | ADDRESSES,
+    call=st.none() | CALLS,
+)
+HISTORIES = st.builds(
+    CallHistory,
+    calls=st.lists(
+        st.builds(
+            lambda call, happening: dataclasses.replace(call, interruptions=happening),
+            CALLS,
+            st.lists(HANDLERS, max_size=1).map(tuple),
+        ),
+        max_size=1,
+    ).map(tuple),
+    outcomes=st.lists(OUTCOMES, max_size=1).map(tuple),
+    specified=st.lists(OUTCOMES, max_size=1).map(tuple),
+    account=st.lists(TEXT, max_size=1).map(tuple),
+)
 PROPERTIES = st.builds(
     PropertyResult,
+    history=st.none() | HISTORIES,
     seconds=SECONDS,
     checks=st.lists(CHECKS, max_size=2).map(tuple),
     findings=st.lists(TEXT, max_size=2).map(tuple),
@@ -249,13 +296,16 @@ def test_results_from_before_a_member_was_there() -> None:
         for kind, name in ADDED:
             if kind is Result:
                 del result[name]
+            for found in result["properties"] if kind is PropertyResult else ():
+                del found[name]
         for loop in result["loops"]:
             for kind, name in ADDED:
                 if kind is LoopSummary:
                     del loop[name]
     read = from_json(document)
     assert [result.properties for result in read.results] == [
-        result.properties for result in OUTCOME.results
+        tuple(dataclasses.replace(found, history=None) for found in result.properties)
+        for result in OUTCOME.results
     ]
     assert not any(result.anatomies or result.environment for result in read.results)
     assert {result.contract for result in read.results} == {Contract.CHACHA20}

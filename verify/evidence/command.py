@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from verify.errors import InputError
-from verify.options import PROPERTIES
+from verify.errors import InputError, printable
+from verify.options import PROPERTIES_OF
 from verify.output import write_text
 from verify.report.console import console_for
 
 if TYPE_CHECKING:
-    from verify.evidence.replay import Refuted
+    from verify.evidence.replay import Refuted, RefutedByHistory
+    from verify.resultjson import Outcome
 
 EXIT_REFUTED = 1
 EXIT_UNKNOWN = 3
@@ -65,8 +66,18 @@ def replay(
     Exit code, the first that applies: 2 bad input or usage; 3 a counterexample does not show its
     fault or could not be executed; 1 each shows it.
     """
-    found = _found(result, property_id)
+    from verify.evidence.replay import histories_in, refuted_in
+
+    outcome = _read(result, property_id)
+    histories = histories_in(outcome, property_id)
+    if histories and output is not None:
+        raise InputError(
+            result,
+            "a history of calls of getrandom is not written as a program: leave out --output",
+        )
+    found = [] if histories else refuted_in(outcome, result, property_id)
     shown = [_replay(one, binary) for one in found]
+    shown += [_replay_history(one, binary) for one in histories]
     if output is not None:
         _write(found, binary, output)
     return EXIT_REFUTED if all(shown) else EXIT_UNKNOWN
@@ -99,9 +110,17 @@ def explain(
     """
     if output is None and page is None:
         raise typer.BadParameter("nothing to write; give -o OUT.ipynb or --html FILE")
-    refuted = _found(result, property_id)[0]
     from verify.evidence import explain as explaining
-    from verify.evidence.replay import target_of
+    from verify.evidence.replay import histories_in, refuted_in, target_of
+
+    outcome = _read(result, property_id)
+    if histories_in(outcome, property_id):
+        raise InputError(
+            result,
+            "there is no notebook of a history of calls of getrandom: its report tells the calls,"
+            " and replay executes them again",
+        )
+    refuted = refuted_in(outcome, result, property_id)[0]
 
     target = target_of(refuted, binary)
     name = refuted.property.property
@@ -125,15 +144,43 @@ def explain(
     return 0
 
 
-def _found(file: str, property_id: str | None) -> list[Refuted]:
-    """The counterexamples in a result, of that property only if there is one."""
-    if property_id is not None and property_id not in PROPERTIES:
-        raise typer.BadParameter(
-            f"no property {property_id!r}; properties are {', '.join(PROPERTIES)}"
-        )
-    from verify.evidence.replay import read_outcome, refuted_in
+def _read(file: str, property_id: str | None) -> Outcome:
+    """A result; raises BadParameter where there is no such property of any contract."""
+    known = tuple(dict.fromkeys(name for names in PROPERTIES_OF.values() for name in names))
+    if property_id is not None and property_id not in known:
+        raise typer.BadParameter(f"no property {property_id!r}; properties are {', '.join(known)}")
+    from verify.evidence.replay import read_outcome
 
-    return refuted_in(read_outcome(file), file, property_id)
+    return read_outcome(file)
+
+
+def _replay_history(refuted: RefutedByHistory, binary: str | None) -> bool:
+    """Execute one history, and say what it shows; whether it is the fault."""
+    from verify.evidence.replay import history_again, target_of
+    from verify.qemu import QemuError, available
+
+    target = target_of(refuted, binary)
+    console = console_for(sys.stdout)
+    title = f"{target.source}: {refuted.property.property}"
+    try:
+        what = history_again(target, refuted)
+    except QemuError as error:
+        console.print(f"{title}: not executed: {error}", soft_wrap=True)
+        return False
+    except ValueError as error:
+        raise InputError(target.source, f"the history is not one of it: {error}") from None
+    if what is None:
+        console.print(
+            f"{title}: does not reproduce: a fault of the harness, please report it", soft_wrap=True
+        )
+        return False
+    console.print(f"{title}: {what}", soft_wrap=True)
+    for line in refuted.history.account:
+        console.print(f"  {printable(line)}", soft_wrap=True)
+    same = "just so" if what == refuted.history.what else "the same fault, in another way"
+    console.print(f"  reproduced {same}, by {available(target.architecture.name)}", soft_wrap=True)
+    console.print()
+    return True
 
 
 def _replay(refuted: Refuted, binary: str | None) -> bool:

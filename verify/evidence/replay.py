@@ -17,9 +17,10 @@ from verify.target import Function
 from verify.verdict import Counterexample, Look, PropertyResult, Result
 
 if TYPE_CHECKING:
+    from verify.callhistory import CallHistory
     from verify.resultjson import Outcome
     from verify.target import Target
-    from verify.verdict import VariantSummary
+    from verify.verdict import Environment, VariantSummary
     from verify.witness import Breach
 
 
@@ -30,6 +31,16 @@ class Refuted:
     result: Result
     property: PropertyResult
     counterexample: Counterexample
+
+
+@dataclass(frozen=True)
+class RefutedByHistory:
+    """A refuted property of a getrandom, with its history, and what that was executed with."""
+
+    result: Result
+    property: PropertyResult
+    history: CallHistory
+    environment: Environment
 
 
 def read_outcome(file: str) -> Outcome:
@@ -43,8 +54,8 @@ def read_outcome(file: str) -> Outcome:
 
 
 def refuted_in(outcome: Outcome, file: str, property_id: str | None = None) -> list[Refuted]:
-    """The refuted properties with counterexamples, or only the one of that name; raises InputError
-    where there is none."""
+    """The refuted properties of ChaCha20 with counterexamples, or only the one of that name; raises
+    InputError where there is none."""
     found = [
         Refuted(result, one, one.counterexample)
         for result in outcome.results
@@ -57,7 +68,19 @@ def refuted_in(outcome: Outcome, file: str, property_id: str | None = None) -> l
     return found
 
 
-def target_of(refuted: Refuted, binary: str | None = None) -> Target:
+def histories_in(outcome: Outcome, property_id: str | None = None) -> list[RefutedByHistory]:
+    """The refuted properties of getrandoms with histories, or only the one of that name."""
+    return [
+        RefutedByHistory(result, one, one.history, result.environment)
+        for result in outcome.results
+        for one in result.properties
+        if one.history is not None
+        and result.environment is not None
+        and property_id in (None, one.property)
+    ]
+
+
+def target_of(refuted: Refuted | RefutedByHistory, binary: str | None = None) -> Target:
     """The bytes on which a property was refuted: the image in the file that the result names, or
     in `binary`, as the kernel patches it in the variant that is refuted.
 
@@ -69,20 +92,28 @@ def target_of(refuted: Refuted, binary: str | None = None) -> Target:
     if file == "-":
         raise InputError(file, f"the result is about standard input; {where}")
     first: InputError | None = None
-    if summary.function.startswith("0x"):
+    environment = refuted.result.environment
+    chacha20 = summary.function if environment is None else environment.chacha20.function
+    if chacha20.startswith("0x"):
         import_angr()  # reads the code to know its size
-    for found in targets_in(file, summary.function):
+    for found in targets_in(file, chacha20, refuted.result.contract):
         if isinstance(found, InputError):
             first = first or found
         elif found.image_sha256 == summary.image_sha256:
-            function = Function(summary.function, summary.address, summary.size, summary.located)
+            function = Function(
+                summary.function,
+                summary.address,
+                summary.size,
+                summary.located,
+                found.function.toc,
+            )
             return _patched(replace(found, function=function), refuted)
         elif first is None:
             first = InputError(file, f"not the file of the result (other SHA-256); {where}")
     raise first or InputError(file, f"has no image with SHA-256 {summary.image_sha256}; {where}")
 
 
-def _patched(target: Target, refuted: Refuted) -> Target:
+def _patched(target: Target, refuted: Refuted | RefutedByHistory) -> Target:
     """The target with the patches of the variant in which the property is refuted."""
     variant = _variant(refuted)
     if variant is None:
@@ -102,7 +133,7 @@ def _patched(target: Target, refuted: Refuted) -> Target:
     return done
 
 
-def _variant(refuted: Refuted) -> VariantSummary | None:
+def _variant(refuted: Refuted | RefutedByHistory) -> VariantSummary | None:
     variants = refuted.result.variants
     if len(variants) == 1:
         return variants[0]
@@ -119,3 +150,20 @@ def again(target: Target, counterexample: Counterexample) -> Breach | None:
         import_angr()
     seen = look(target, counterexample.observation, inputs, others)
     return next((breach for breach in seen if breach.kind == counterexample.kind), None)
+
+
+def history_again(target: Target, refuted: RefutedByHistory) -> str | None:
+    """What executing a history shows, on one line; None where it does not show the fault.
+
+    Raises verify.qemu.QemuError when the bytes could not be executed, ValueError for a history that
+    is none.
+    """
+    import_angr()
+    from verify.getrandom.program import program_of
+    from verify.getrandom.refute import again as executed
+    from verify.getrandom.stored import history_of, stored
+
+    environment = refuted.environment
+    program = program_of(target, environment.page_bytes, environment.data_page)
+    found = executed(program, history_of(refuted.history.calls), refuted.property.property)
+    return None if found is None else stored(program, found).what

@@ -190,7 +190,12 @@ def _smallest(program: Program, one: Refutation) -> Refutation | None:
         one = better
         most = _TRIED_LONG if one.property == Claim.TERMINATION else _TRIED
         tried = smaller(program, one.history)[:most]
-    return next(_showing(program, [one.history], one.property, PATIENT_SECONDS), None)
+    return again(program, one.history, one.property)
+
+
+def again(program: Program, history: History, name: str) -> Refutation | None:
+    """What executing a history shows of the property of that name, if it shows it broken."""
+    return next(_showing(program, [history], name, PATIENT_SECONDS), None)
 
 
 def _showing(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from verify.getrandom.account import account
 from verify.getrandom.blame import FORK
 from verify.getrandom.claims import Claim
 from verify.getrandom.program import program_of
 from verify.getrandom.refute import refutations
+from verify.getrandom.stored import stored
 from verify.lift.machine import Unsupported
 from verify.qemu import QemuError
 from verify.verdict import PropertyResult, Verdict
@@ -17,6 +17,7 @@ from verify.verdict import PropertyResult, Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from verify.callhistory import CallHistory
     from verify.getrandom.setting import Layout
     from verify.target import Target
 
@@ -50,23 +51,20 @@ def executed(target: Target, layout: Layout, proved: Sequence[PropertyResult]) -
                 for one in proved
             )
         )
-    lines = {name: account(program, one) for name, one in found.items()}
+    kept = {name: stored(program, one) for name, one in found.items()}
     return Executed(
-        tuple(
-            _refuted(one, lines[one.property]) if one.property in lines else one for one in proved
-        ),
+        tuple(_refuted(one, kept[one.property]) if one.property in kept else one for one in proved),
         tuple(
             f"{name} is broken, of which nothing is proved: {line}"
-            for name in lines.keys() - set(Claim)
-            for line in lines[name]
+            for name in kept.keys() - set(Claim)
+            for line in (*kept[name].account, kept[name].what)
         ),
         executed=True,
     )
 
 
-def _refuted(one: PropertyResult, lines: tuple[str, ...]) -> PropertyResult:
+def _refuted(one: PropertyResult, history: CallHistory) -> PropertyResult:
     if one.verdict is Verdict.PROVED:
-        reason = f"fault of the harness: it was proved, but {lines[-1]}"
-        return replace(one, verdict=Verdict.UNKNOWN, reason=reason, findings=lines)
-    *history, seen = lines
-    return replace(one, verdict=Verdict.REFUTED, reason=seen, findings=tuple(history), checks=())
+        reason = f"fault of the harness: it was proved, but {history.what}"
+        return replace(one, verdict=Verdict.UNKNOWN, reason=reason, findings=history.account)
+    return replace(one, verdict=Verdict.REFUTED, reason=history.what, history=history, checks=())

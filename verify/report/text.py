@@ -126,6 +126,7 @@ def _print_details(console: Console, result: PropertyResult, target: TargetSumma
     if result.counterexample:
         # What it leaves undecided behind it is no news.
         failing = [check for check in failing if check.verdict is Verdict.REFUTED]
+    history = result.history.account if result.history else ()
     if not (failing or result.findings or result.reason or result.counterexample):
         return
     console.print()
@@ -136,7 +137,7 @@ def _print_details(console: Console, result: PropertyResult, target: TargetSumma
     lines = [result.reason] if result.reason not in ("", shown_below) else []
     if result.variant not in ("", AS_BUILT, AS_RUNNING):
         lines.insert(0, f"when the kernel has patched it: {result.variant}")
-    lines += result.findings
+    lines += (*history, *result.findings)
     lines += map(_failing, failing[:SHOWN_CHECKS])
     if len(failing) > SHOWN_CHECKS:
         lines.append(f"and {len(failing) - SHOWN_CHECKS} more obligations")
