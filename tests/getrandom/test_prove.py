@@ -110,6 +110,12 @@ def test_one_case_among_many_others(
     assert adversary.breaks.value not in proved(path, target_in(path), more=adversary.under)
 
 
+def test_of_a_third_attempt_nothing_is_known(tmp_path: Path) -> None:
+    (adversary,) = (one for one in ADVERSARIES if one.name == "third-attempt")
+    path = adversary.path(tmp_path, "loongarch64")
+    assert proved(path, target_in(path), more=FEW) == {Claim.PARAMS}
+
+
 def test_one_that_leaves_bytes_and_is_steered_by_them(tmp_path: Path) -> None:
     path = BAD.path(tmp_path, "loongarch64")
     broken = {Claim.FOOTPRINT, Claim.TIMING, Claim.STACK, Claim.SECRECY}

@@ -60,6 +60,9 @@ RESTS_ON: Mapping[Claim, tuple[Claim, ...]] = {
 }
 """What has to be proved for another to be: which bytes are given out."""
 
+THIRD = "it comes back to try a third time"
+"""Why nothing is shown of a call that tries more than twice: no more of it is executed."""
+
 
 @dataclass(frozen=True)
 class Difference:

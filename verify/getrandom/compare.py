@@ -11,7 +11,7 @@ from specs.opaque_state import parameter_bytes
 from verify.arch import Saved
 from verify.getrandom.answers import port_of, returned
 from verify.getrandom.attempts import Part
-from verify.getrandom.claims import COMPARED, Claim, Difference
+from verify.getrandom.claims import COMPARED, THIRD, Claim, Difference
 from verify.getrandom.contracts import counter_at
 from verify.getrandom.events import (
     BatchRead,
@@ -57,7 +57,7 @@ def differences(
     `again` is whether the part is a second attempt.
     """
     if again and part.back:
-        yield Difference(WHOLE, "it comes back to try a third time")
+        yield Difference(WHOLE | {Claim.ABI}, THIRD)
     for path in (*part.returned, *part.back):
         comparison = _Comparison(setting, part, path, questions, again=again)
         yield from comparison.differences()

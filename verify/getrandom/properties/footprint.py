@@ -61,6 +61,7 @@ _WRITES = (FieldWrite, Zero, Constant, Refill, Copy, Keystream)
 def found(walk: Walk) -> Iterator[Difference]:
     """Every access that is not shown to be allowed. Those within the batch are checked where the
     paths are executed."""
+    yield from walk.unfinished(Claim.FOOTPRINT)
     first, *others = walk.parts
     # What a second attempt begins with has been found by the paths that lead to it.
     begun = all(_served(walk, path.facts, path.events) for path in first.back)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from specs.getrandom_contract import ARGUMENTS
 from verify.getrandom.attempts import Attempts, Part
-from verify.getrandom.claims import Claim, Difference
+from verify.getrandom.claims import THIRD, Claim, Difference
 from verify.getrandom.events import Event, Field
 from verify.getrandom.loops import Closed
 from verify.getrandom.origins import (
@@ -129,6 +129,12 @@ class Walk:
     @cached_property
     def _guarded(self) -> dict[Term, frozenset[Term]]:
         return {}
+
+    def unfinished(self, claim: Claim) -> Iterator[Difference]:
+        """Where paths go on of which no more is known: those that come back to try a third time."""
+        for part in self.parts[1:]:
+            for path in part.back:
+                yield self.differs_at_end(claim, path, THIRD)
 
     def choices(self, claim: Claim) -> Iterator[Difference]:
         """Where what is computed may depend on a byte of the batch without being a term of it."""

@@ -25,6 +25,7 @@ DISCARDED_LEFT = (
 
 def found(walk: Walk) -> Iterator[Difference | Note]:
     """Whatever is not shown to be no secret."""
+    yield from walk.unfinished(Claim.SECRECY)
     yield from walk.choices(Claim.SECRECY)
     for path, events in walk.paths():
         for event in events:

@@ -17,9 +17,7 @@ from verify.terms import const, unsigned_less
 
 def found(walk: Walk) -> Iterator[Difference]:
     """Where it is not shown that execution ends."""
-    for part in walk.parts[1:]:
-        for path in part.back:
-            yield walk.differs_at_end(Claim.TERMINATION, path, "it comes back to try a third time")
+    yield from walk.unfinished(Claim.TERMINATION)
     for loop in walk.closed:
         counted = unsigned_less(loop.number, const(BATCH_BYTES, loop.number.width))
         if not walk.questions.follows(loop.facts, counted):

@@ -19,6 +19,7 @@ from verify.terms import Term
 
 def found(walk: Walk) -> Iterator[Difference]:
     """Whatever is not shown to depend only on what may steer."""
+    yield from walk.unfinished(Claim.TIMING)
     for at, what, value in dict.fromkeys(_decisive(walk)):
         variable = walk.unsteering(value)
         if variable is not None:
