@@ -45,8 +45,8 @@ def cost_command(
     Where no system call is needed, and with those of ChaCha20: for 4, 8, 16, 32 and 256 bytes from
     each position in the batch, each call executed under QEMU. The formulas agree with all of them.
 
-    Exit code: 0 all was counted; 2 bad input or usage; 3 something could not be counted, say because
-    QEMU is missing.
+    Exit code: 0 all was counted; 2 bad input or usage; 3 something could not be counted, say
+    because QEMU is missing.
     """
     from verify.cost.cost import cost_of
     from verify.cost.measure import Uncounted

@@ -8,15 +8,19 @@ from dataclasses import replace
 
 from verify.decide import start_afresh
 from verify.getrandom.claims import TITLES, Claim
+from verify.getrandom.lifted import lifted
 from verify.getrandom.prove import CAVEATS, prove_getrandom
 from verify.getrandom.refuted import Executed, executed
 from verify.getrandom.setting import Layout
+from verify.lift.machine import Unsupported
 from verify.options import Options
 from verify.progress import Progress, Report
 from verify.summary import target_summary, tool_versions
 from verify.target import Alternative, Target
+from verify.validate import unchecked_forms
 from verify.verdict import (
     CalledFunction,
+    Caveat,
     Contract,
     Environment,
     PropertyResult,
@@ -41,7 +45,7 @@ def prove_variant(
     if options.replay and layout is not None:
         progress(Progress("execute", target.function.name, 0, 0))
         found = executed(target, layout, properties)
-    return _result(target, options, found, time.perf_counter() - start)
+    return _result(target, options, found, time.perf_counter() - start, unchecked(target))
 
 
 def nothing_said(target: Target, options: Options, reason: str) -> Result:
@@ -51,15 +55,34 @@ def nothing_said(target: Target, options: Options, reason: str) -> Result:
         for claim in Claim
         if claim in options.properties
     )
-    return _result(target, options, Executed(tuple(properties)), 0.0)
+    return _result(target, options, Executed(tuple(properties)), 0.0, None)
 
 
-def _result(target: Target, options: Options, found: Executed, seconds: float) -> Result:
+def unchecked(target: Target) -> tuple[str, ...] | None:
+    """The instruction forms of the getrandom that were not compared with QEMU; None where it is not
+    known which there are."""
+    try:
+        return unchecked_forms(target, lifted(target))
+    except Unsupported:
+        return None
+
+
+def _result(
+    target: Target,
+    options: Options,
+    found: Executed,
+    seconds: float,
+    forms: tuple[str, ...] | None,
+) -> Result:
+    """The result; `forms` are those that were not compared with QEMU, None where it is not known
+    which there are."""
+    named = (f"not compared with QEMU: {', '.join(forms)}",) if forms else ()
+    checked = {Caveat.LIFTER_UNCHECKED} if forms == () else set()
     return Result(
         target_summary(target, None),
         found.properties,
-        findings=found.findings,
-        caveats=CAVEATS,
+        findings=(*found.findings, *named),
+        caveats=tuple(one for one in CAVEATS if one not in checked),
         tools=tool_versions(target, executed=found.executed),
         seconds=seconds,
         lifters=(target.architecture.lifter.engine,),

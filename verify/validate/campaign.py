@@ -12,6 +12,7 @@ from signal import SIGALRM, SIGILL
 
 from verify import qemu
 from verify.arch import Architecture
+from verify.getrandom.lifted import lifted
 from verify.lift.engine import CodeReader, Engine
 from verify.lift.machine import Unsupported
 from verify.lift.select import engine_for
@@ -71,7 +72,7 @@ class _Job:
 def validate(
     target: Target, states: int = 256, seed: int = 0, lifter: Lifter = engine_for
 ) -> Validation:
-    """Compare every instruction in the control flow of a target with QEMU.
+    """Compare every instruction of a target with QEMU: of ChaCha20, or of the getrandom around it.
 
     See `validate_all`.
     """
@@ -118,15 +119,21 @@ def _impossible(architecture: Architecture) -> str:
 
 
 def _instructions_of(target: Target) -> dict[bytes, str]:
-    """Every distinct instruction in the control flow of a target, with its text."""
+    """Every distinct instruction of a target whose meaning a proof takes from the lifter, with its
+    text."""
     engine = engine_for(target.architecture, target.code)
-    flow = control_flow(engine, target.function.address)
+    if target.callee is None:
+        blocks = control_flow(engine, target.function.address).blocks.values()
+        addresses = tuple(at for block in blocks for at in block.instructions)
+    else:
+        addresses = lifted(target)
     found: dict[bytes, str] = {}
-    for block in flow.blocks.values():
-        texts = dict(engine.disassemble(block.address, block.size))
-        for address in block.instructions:
-            code = target.code(address, target.instruction_size(address)) or b""
-            found.setdefault(code, texts.get(address, code.hex()))
+    for address in addresses:
+        size = target.instruction_size(address)
+        code = target.code(address, size) or b""
+        if code not in found:
+            texts = dict(engine.disassemble(address, size))
+            found[code] = texts.get(address, code.hex())
     return found
 
 

@@ -16,6 +16,7 @@ from verify.output import STANDARD_OUTPUT, write_text
 from verify.report.console import console_for
 from verify.validate.model import TRIALS, exit_code
 from verify.validate.record import LEAST_STATES, load, save
+from verify.verdict import Contract
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,6 +44,14 @@ def validate_lifter(  # noqa: PLR0913  # one for each option
             " Default: the binaries that come with the project.",
         ),
     ] = None,
+    contract: Annotated[
+        list[Contract] | None,
+        typer.Option(
+            "--contract",
+            help="Of which functions: of ChaCha20, or of the exported getrandom around it; can be"
+            " repeated. Default: chacha20.",
+        ),
+    ] = None,
     arch: Annotated[
         list[str] | None,
         typer.Option(
@@ -59,8 +68,8 @@ def validate_lifter(  # noqa: PLR0913  # one for each option
         typer.Option(
             min=0,
             metavar="N",
-            help="Random calls of each whole function to compare, besides every split of 128"
-            f" blocks into two; 0 for none. Default: {TRIALS} with --binary, else 0.",
+            help="Random calls of each whole ChaCha20 to compare, besides every split of 128 blocks"
+            f" into two; 0 for none. Default: {TRIALS} with --binary, else 0.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Choose other states.")] = 0,
@@ -101,7 +110,7 @@ def validate_lifter(  # noqa: PLR0913  # one for each option
         raise typer.BadParameter(
             f"no architecture {unknown[0]!r}; architectures are {', '.join(_NAMES)}"
         )
-    targets = list(_targets(binary or _own_binaries()))
+    targets = list(_targets(binary or _own_binaries(), contract or [Contract.CHACHA20]))
     found = {target.architecture.name for target in targets}
     wanted = [name for name in _NAMES if name in (arch or found) and name in found]
     if not wanted:
@@ -133,7 +142,9 @@ def validate_lifter(  # noqa: PLR0913  # one for each option
                 print_validation(console_for(sys.stdout), validation)
     if trials is None:
         trials = TRIALS if binary else 0
-    chosen = [target for target in targets if target.architecture.name in wanted]
+    chosen = [
+        target for target in targets if target.architecture.name in wanted and target.callee is None
+    ]
     wholes = compare_all(chosen, trials, seed) if trials else ()
     if json != STANDARD_OUTPUT:
         print_wholes(console_for(sys.stdout), wholes)
@@ -164,10 +175,24 @@ def _own_binaries() -> list[str]:
     return files
 
 
-def _targets(files: list[str]) -> Iterator[Target]:
-    """The functions in the files; raises InputError for the first that has none."""
+def _targets(files: list[str], contracts: list[Contract]) -> Iterator[Target]:
+    """The functions in the files with these contracts, of which a file need only have one; raises
+    InputError for the first that has none."""
     for file in files:
-        for target in targets_in(file, None):
-            if isinstance(target, InputError):
-                raise target
+        found = [one for contract in contracts for one in _functions(file, contract)]
+        targets = [one for one in found if not isinstance(one, InputError)]
+        if not targets or (len(contracts) == 1 and len(targets) < len(found)):
+            raise next(one for one in found if isinstance(one, InputError))
+        yield from targets
+
+
+def _functions(file: str, contract: Contract) -> Iterator[Target | InputError]:
+    """The function with a contract in each image of a file, or why it cannot be compared."""
+    for target in targets_in(file, None, contract):
+        if isinstance(target, InputError) or target.callee is None:
+            yield target
+        elif target.architecture.getrandom_port is None:
+            reason = f"getrandom on {target.architecture.title} is not supported"
+            yield InputError(target.source, reason)
+        else:
             yield target
