@@ -59,7 +59,8 @@ prove-kernels: setup ## Prove what fetch-kernels downloaded
 	$(VENV)/vdso-verify prove --json $(KERNELS)/verdicts.json $(KERNELS)/*.deb
 
 validation-record: setup setup-qemu ## Compare instruction forms with QEMU and write the record
-	$(VENV)/vdso-verify validate-lifter --record --trials 0 $(foreach file,$(BINARIES) $(VALIDATE),--binary $(file))
+	$(VENV)/vdso-verify validate-lifter --record --trials 0 --contract chacha20 --contract getrandom \
+		$(foreach file,$(BINARIES) $(VALIDATE),--binary $(file))
 
 lock: setup ## Resolve the dependencies anew into requirements.lock
 	scripts/lock --upgrade

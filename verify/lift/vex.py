@@ -365,7 +365,7 @@ def _typed(value: Any, ty: str) -> Any:
 
 @dataclass(frozen=True)
 class _Added:
-    """An instruction that VEX does not read, and its meaning."""
+    """An instruction that VEX does not read, or not as the manual has it, and its meaning."""
 
     word: int
     encoded: Encoded

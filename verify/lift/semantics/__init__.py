@@ -80,7 +80,8 @@ def undefined_beside_floats(instruction_set: str) -> tuple[str, ...]:
 
 
 def encoded_for(instruction_set: str) -> tuple[Encoded, ...]:
-    """The additions for one instruction set that VEX does not decode."""
+    """The additions for one instruction set that VEX does not decode, or of which it says what the
+    manual leaves undefined."""
     table: tuple[Encoded, ...] = _of(instruction_set, "ENCODED", ())
     return table
 

@@ -1,4 +1,5 @@
-"""What SLEIGH's PowerPC lacks: the doubleword accesses with their bytes reversed.
+"""What SLEIGH's PowerPC lacks, the doubleword accesses with their bytes reversed; and what VEX's
+says too much of, the move from one field of the condition register.
 
 Power ISA 3.1, Book I, "Fixed-Point Load and Store with Byte Reversal Instructions". The address is
 (RA|0) + (RB); the bytes are in the order that is not that of other accesses.
@@ -7,6 +8,8 @@ Power ISA 3.1, Book I, "Fixed-Point Load and Store with Byte Reversal Instructio
 from __future__ import annotations
 
 from typing import Any
+
+from angr import claripy
 
 from verify.lift.engine import Layout
 from verify.lift.machine import Machine, Unsupported
@@ -55,3 +58,38 @@ UNDECODED = (
     Encoded(_MASK, _EXTENDED | 660 << 1, Semantics("stdbrx", _store, _MANUAL, ""), _operands),
 )
 """Instructions that SLEIGH does not decode."""
+
+
+_FIELDS = 8
+
+
+def _move_from_field(machine: Machine, layout: Layout, word: int) -> None:
+    """Field n of the condition register goes to bits 4n+32 to 4n+35 of RT, counted from the most
+    significant of 64; the other bits of RT are undefined."""
+    number = _FIELDS - (word >> 12 & 0xFF).bit_length()
+    field = claripy.Concat(
+        machine.get(*layout.registers[f"cr{number}_321"])[3:1],
+        machine.get(*layout.registers[f"cr{number}_0"])[0:0],
+    )
+    offset, size = layout.registers[f"gpr{_field(word, 21)}"]
+    free, low = machine.undefined(size), 4 * (_FIELDS - 1 - number)
+    parts = [free[8 * size - 1 : low + 4]] if low + 4 < 8 * size else []
+    parts += [field, *([free[low - 1 : 0]] if low else [])]
+    machine.put(offset, claripy.Concat(*parts))
+
+
+ENCODED = tuple(
+    Encoded(
+        0xFC1F_FFFF,
+        0x7C10_0026 | 1 << 12 + bit,
+        Semantics(
+            "mfocrf",
+            _move_from_field,
+            "Power ISA 3.1, Book I, Move From One Condition Register Field",
+            "",
+        ),
+        lambda word: f"r{_field(word, 21)}, {word >> 12 & 0xFF:#x}",
+    )
+    for bit in range(_FIELDS)
+)
+"""For each field, and VEX."""
