@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 VALIDATE ?=
 
 .PHONY: help setup setup-qemu prove test test-every-fault test-long lint format bench docs readme binaries lock \
-	validation-record fetch-kernels prove-kernels clean
+	validation-record cost fetch-kernels prove-kernels clean
 
 help: ## Print this list
 	@printf 'make TARGET [PYTHON=/path/to/python3.12]\n\n'
@@ -61,6 +61,12 @@ prove-kernels: setup ## Prove what fetch-kernels downloaded
 validation-record: setup setup-qemu ## Compare instruction forms with QEMU and write the record
 	$(VENV)/vdso-verify validate-lifter --record --trials 0 --contract chacha20 --contract getrandom \
 		$(foreach file,$(BINARIES) $(VALIDATE),--binary $(file))
+
+cost: setup setup-qemu ## Count the instructions of getrandom and write the tables of docs/cost.md
+	mkdir -p $(KERNELS)
+	$(VENV)/vdso-verify cost --json $(KERNELS)/cost.json $(filter %/getrandom.so %/getrandom_64k.so,$(BINARIES)) \
+		$(wildcard $(KERNELS)/*.deb) || [ $$? -eq 3 ]
+	$(VENV)/python -m scripts.cost_table $(KERNELS)/cost.json
 
 lock: setup ## Resolve the dependencies anew into requirements.lock
 	scripts/lock --upgrade

@@ -67,7 +67,8 @@ def cost_command(
             try:
                 costs.append(cost_of(image, source))
             except (QemuError, Uncounted, Unplaced) as error:
-                failures.append((image.name, f"getrandom is not counted: {error}"))
+                inside = f": {image.path[-1]}" if len(image.path) > 1 else ""
+                failures.append((f"{source}{inside}", f"getrandom is not counted: {error}"))
                 complain(Failure(Failed.INPUT, *failures[-1]))
     if json != STANDARD_OUTPUT and costs:
         print_costs(console_for(sys.stdout), costs)

@@ -46,9 +46,8 @@ class Term:
 
 @dataclass(frozen=True)
 class Formula:
-    """A sum, for calls that move `word` bytes at once where they can."""
+    """A sum of numbers of instructions."""
 
-    word: int
     terms: tuple[Term, ...]
 
     def __str__(self) -> str:
@@ -78,7 +77,7 @@ def _fitted(by_call: Mapping[Served, int]) -> Formula | None:
         if solution is not None:
             factors = iter(solution)
             terms = [Term(of, tuple(next(factors) for _ in some)) for of, some in rows[0].items()]
-            return Formula(word, tuple(term for term in terms if any(term.factors)))
+            return Formula(tuple(term for term in terms if any(term.factors)))
     return None
 
 

@@ -44,8 +44,8 @@ def print_costs(console: Console, costs: Sequence[Cost]) -> None:
 def details(cost: Cost) -> Iterator[str]:
     """What a cost says besides the means, line by line."""
     yield f"image SHA-256 {cost.image_sha256}"
-    yield f"len <= 96 - pos: {_shown(cost.formulas.within)}"
-    yield f"len > 96 - pos: {_shown(cost.formulas.beyond)}"
+    yield f"len <= 96 - pos: {shown(cost.formulas.within)}"
+    yield f"len > 96 - pos: {shown(cost.formulas.beyond)}"
     if cost.patched:
         yield f"as the kernel patches it: {', '.join(cost.patched)}"
     if cost.aligned_only:
@@ -54,7 +54,8 @@ def details(cost: Cost) -> Iterator[str]:
     yield f"{len(cost.by_call)} calls executed by {cost.executor}; {where}"
 
 
-def _shown(formula: Formula | None) -> str:
+def shown(formula: Formula | None) -> str:
+    """A formula on one line, or that there is none."""
     return "no formula of those looked for fits" if formula is None else str(formula)
 
 
