@@ -1,4 +1,4 @@
-"""PowerPC's second lifter, SLEIGH: what we add to it, and that both lifters agree with QEMU."""
+"""PowerPC's lifters: what we add to SLEIGH and to VEX, and that both agree with QEMU."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import Any
 import pypcode
 import pytest
 
+from tests.lift.test_vex_instructions import after
 from tests.validate.readings import own_target, stock, target_of
 from verify.arch import Architecture, by_name
+from verify.lift.machine import UNDEFINED
 from verify.lift.select import engine_for
 from verify.target import Target
+from verify.terms import variables
 from verify.validate.campaign import validate
 
 LDBRX, STDBRX = 0x7C001428, 0x7C001528
@@ -95,3 +98,25 @@ def test_no_engine_can_change_the_registers_of_another() -> None:
     registers: Any = engine_for(other, lambda _address, _size: None).layout.registers
     with pytest.raises(TypeError):
         registers["r5"] = registers["r6"]
+
+
+MOVES = [0x7D900026 | 1 << 12 + bit for bit in range(8)]
+"""mfocrf r12, for each field of the condition register."""
+
+
+@pytest.mark.parametrize("name", ["powerpc", "powerpc64", "powerpc64le"])
+def test_one_field_of_the_condition_register(name: str) -> None:
+    target = target_of(name, *MOVES)
+    assert validate(target, 64).passed
+    differing = {row.code for row in validate(target, 16, lifter=stock).rows if row.mismatches}
+    assert len(differing) >= len(MOVES)
+
+
+def test_the_other_fields_are_undefined() -> None:
+    value = after(by_name("powerpc64"), bytes.fromhex("7d920026"))["r12"]  # mfocrf r12, 0x20
+    names = {variable.name for variable in variables((value,))}
+    assert {name for name in names if not name.startswith(UNDEFINED)} == {
+        "init_cr2_321",
+        "init_cr2_0",
+    }
+    assert len(names) == 3

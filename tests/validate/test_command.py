@@ -123,3 +123,31 @@ def test_a_difference_is_shown_with_its_first_state(capsys: pytest.CaptureFixtur
     first = next(row["first"] for row in form["rows"] if row["first"])
     assert first["expected"] != first["got"]
     assert len(first["registers"]) > 32
+
+
+def test_the_instructions_of_getrandom() -> None:
+    binary = str(BINARIES / "loongarch64" / "getrandom.so")
+    arguments = ("--binary", binary, "--states", "16", "--trials", "0", "--json", "-")
+    mnemonics = {}
+    for contract in ("chacha20", "getrandom"):
+        done = run(*arguments, "--contract", contract)
+        assert done.return_value == 0
+        (architecture,) = json.loads(done.output)["architectures"]
+        assert all(form["passed"] for form in architecture["forms"])
+        mnemonics[contract] = {name for form in architecture["forms"] for name in form["mnemonics"]}
+    assert "bl" in mnemonics["getrandom"] - mnemonics["chacha20"]
+    assert "rotri.w" in mnemonics["chacha20"] - mnemonics["getrandom"]
+    assert not {"syscall", "dbar"} & mnemonics["getrandom"]
+
+
+def test_a_file_need_only_have_one_of_the_contracts(tmp_path: Path) -> None:
+    # A copy whose getrandom is under another name.
+    name = tmp_path / "renamed.so"
+    content = (BINARIES / "loongarch64" / "looped.so").read_bytes()
+    name.write_bytes(content.replace(b"__vdso_getrandom", b"__vdso_gettandom"))
+    arguments = ("--binary", str(name), "--states", "16", "--trials", "0")
+    alone = run(*arguments, "--contract", "getrandom")
+    assert isinstance(alone.exception, InputError)
+    assert "exports no getrandom" in str(alone.exception)
+    both = run(*arguments, "--contract", "getrandom", "--contract", "chacha20")
+    assert both.return_value == 0
