@@ -11,6 +11,8 @@ from binaries.patches import Edit, Fault
 from binaries.products import complete
 from tests.history.programs import BINARIES, BUILDS, EACH_ONCE, FAULTS, LAYOUTS
 from verify.arch.patching import Condition
+from verify.cost.cost import calls
+from verify.cost.formula import formulas
 from verify.cost.measure import UNALIGNED, Uncounted, counts
 from verify.history.layout import Booted, Unplaced, booted
 from verify.image import Image, images_in, open_images
@@ -83,3 +85,14 @@ def test_code_that_cannot_be_patched_as_the_kernel_does() -> None:
 def test_no_data_page() -> None:
     with pytest.raises(Unplaced, match="signal 4"):
         booted(built("x86_64", '\t__asm__ volatile("ud2");', _BEGIN))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", EACH_ONCE)
+def test_formulas_hold_for_every_call_that_the_batch_is_enough_for(name: str) -> None:
+    program = own(name)
+    fitted = dict(counts(program, calls()).by_call)
+    within = [(length, pos) for pos in range(96) for length in range(1, 97 - pos)]
+    every = fitted | counts(program, [one for one in within if one not in fitted]).by_call
+    assert formulas(every) == formulas(fitted)
+    assert formulas(every).within is not None
