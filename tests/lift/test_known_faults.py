@@ -145,6 +145,24 @@ class TestLoadIntoX0:
         assert accesses(engine_for(RISCV, reader(words(word)))) == [("read", size)]
 
 
+class TestIndirectJump:
+    """VEX keeps the lowest bit of the target: `IGNORED_IN_TARGET` of RISC-V goes."""
+
+    CODE = words(0xB650_0F67)
+    """jalr t5, -0x49b(zero)"""
+
+    def target(self, engine: Engine) -> int | None:
+        machine = machine_for(engine)
+        (successor,) = engine.run(engine.lift(ENTRY, 1), machine)
+        return machine.converter.term(successor.target).value
+
+    def test_stock(self) -> None:
+        assert self.target(stock(RISCV, reader(self.CODE))) == 2**64 - 0x49B
+
+    def test_here(self) -> None:
+        assert self.target(engine_for(RISCV, reader(self.CODE))) == 2**64 - 0x49C
+
+
 class TestZbb:
     """VEX does not decode rotates and negated operations: the additions for them go."""
 

@@ -54,7 +54,7 @@ def stock(architecture: Architecture, code: CodeReader) -> Engine:
     engine: Any = engine_for(architecture, code)
     if architecture.lifter.engine == "vex":
         engine._added, engine._operations, engine._helpers = (), {}, {}
-        engine._alignment = None
+        engine._alignment = engine._ignored = None
     else:
         engine._replacements, engine._undecoded = {}, ()
     faulty: Engine = engine

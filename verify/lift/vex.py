@@ -29,6 +29,7 @@ from verify.lift.semantics import (
     encoded_for,
     flags_for,
     helpers_for,
+    ignored_for,
     operations_for,
     registers_for,
     text_for,
@@ -91,6 +92,7 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
             names[name] for name in undefined_beside_floats(architecture.instruction_set)
         )
         self._text = text_for(architecture.instruction_set)
+        self._ignored = ignored_for(architecture.instruction_set)
         self._helpers = helpers_for(architecture.instruction_set)
         self._operations = {**OPERATIONS, **operations_for(architecture.instruction_set)}
         thunk = flags_for(architecture.instruction_set)
@@ -333,7 +335,8 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
 
     def _perform_vex_defaultexit(self, expr: Any, jumpkind: str) -> None:
         self._settle_flags()
-        self._successors.append(Successor(self._machine, expr, _FLOW.get(jumpkind, jumpkind)))
+        target = expr if self._ignored is None else expr & ~self._ignored
+        self._successors.append(Successor(self._machine, target, _FLOW.get(jumpkind, jumpkind)))
 
     def handle_vex_block(self, irsb: Any) -> None:
         """Run the statements of one block up to a certain exit."""

@@ -129,6 +129,13 @@ def alignment_for(instruction_set: str) -> Callable[[bytes, int], int] | None:
     return known
 
 
+def ignored_for(instruction_set: str) -> int | None:
+    """The bits that an indirect jump clears in its target, where VEX leaves them; None where it
+    does as the manual says."""
+    bits: int | None = _of(instruction_set, "IGNORED_IN_TARGET", None)
+    return bits
+
+
 def registers_for(instruction_set: str) -> Mapping[str, tuple[int, int]]:
     """VEX's registers that archinfo does not name: name to (offset, size) in bytes."""
     table: Mapping[str, tuple[int, int]] = _of(instruction_set, "REGISTERS", {})

@@ -16,6 +16,9 @@ from verify.lift.engine import Layout
 from verify.lift.machine import Machine, Unsupported
 from verify.lift.semantics import Encoded, Meaning, Semantics
 
+IGNORED_IN_TARGET = 1
+"""Of the target of JALR: the manual, "Unconditional Jumps"."""
+
 _FIRST_REGISTER = "zero"
 _REGISTER_BYTES = 8
 
