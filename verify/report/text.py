@@ -17,6 +17,7 @@ from verify.verdict import (
     AS_RUNNING,
     Caveat,
     Check,
+    Contract,
     PropertyResult,
     Residue,
     Result,
@@ -51,7 +52,7 @@ def print_result(console: Console, result: Result) -> None:
     for property_result in result.properties:
         _print_details(console, property_result, result.target)
     for property_result in result.properties:
-        if property_result.property == "stack":
+        if property_result.property == "stack" and result.contract is Contract.CHACHA20:
             _print_stack(console, property_result.verdict, result)
     _print_residues(console, result.residues)
     if result.findings:
