@@ -83,8 +83,8 @@ class CallHistory:
     """Calls one after the other with one state, of which the last one breaks a property.
 
     `what` says how, on one line; `outcomes` is what the calls did, `specified` what they should
-    have done, which is empty where a call is interrupted. `account` has a line in words for each
-    call. `executed_by` names what ran the bytes.
+    have done, which is empty where a call is interrupted. `account` is the same in words, line by
+    line. `executed_by` names what ran the bytes.
     """
 
     what: str

@@ -356,8 +356,11 @@ HISTORY = CallHistory(
     ),
     specified=(CallOutcome(0, "", STATE), CallOutcome(8, "dd" * 8, STATE)),
     account=(
-        "call 0: getrandom(0x4000, 0, 0x0, 0x5000, 144); returns 0",
-        "call 1: getrandom(0x4000, 8, 0x0, 0x5000, 144); returns 7; specified: 8",
+        "call 0: getrandom(0x4000, 0, 0x0, 0x5000, 144)",
+        "  does       returns 0",
+        "call 1: getrandom(0x4000, 8, 0x0, 0x5000, 144)",
+        "  does       returns 7",
+        "  specified  returns 8",
     ),
     executed_by="qemu-ppc64le 7.2.22",
 )

@@ -1,4 +1,4 @@
-"""A refutation in words: one line for each call of its history."""
+"""A refutation in words: some lines for each call of its history."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def account(program: Program, one: Refutation) -> tuple[str, ...]:
     teller = _Teller(program)
     lines = []
     for number, (step, done) in enumerate(zip(one.history, one.done, strict=True)):
-        parts = [f"call {number}: {teller.call(step)}", f"meets {teller.met(step)}"]
-        parts.append(f"does: {teller.did(step, done)}")
+        lines.append(f"call {number}: {teller.call(step)}")
+        lines.append(f"  meets      {teller.met(step)}")
+        lines.append(f"  does       {teller.did(step, done)}")
         if one.expected:
-            parts.append(f"specified: {teller.did(step, one.expected[number])}")
-        lines.append("; ".join(parts))
+            lines.append(f"  specified  {teller.did(step, one.expected[number])}")
     lines.append(f"call {len(one.history) - 1}: {one.text}")
     return tuple(lines)
 
