@@ -14,6 +14,8 @@ from binaries.products import complete
 from tests.history.programs import BUILDS
 from verify.batch import targets_in
 from verify.getrandom.claims import Claim
+from verify.getrandom.setting import Layout, Setting, setting_of
+from verify.image import open_images
 from verify.target import Target
 from verify.terms import Term, const, unsigned_less_equal, var
 
@@ -76,6 +78,21 @@ def target_in(path: Path) -> Target:
     (target,) = targets_in(str(path), None)
     assert isinstance(target, Target)
     return target
+
+
+def entry_of(path: Path) -> int:
+    """The address of the getrandom in a file."""
+    (image,) = open_images(path)
+    assert image.elf.getrandom is not None
+    return image.elf.getrandom.address
+
+
+def setting_in(path: Path) -> Setting:
+    """The setting of the only target of a file, as in its architecture's kernels."""
+    target = target_in(path)
+    port = target.architecture.getrandom_port
+    assert port is not None
+    return setting_of(target, entry_of(path), Layout(port.page_bytes, port.data_page), port)
 
 
 ADVERSARIES = (

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.getrandom.adversaries import target_in
+from tests.getrandom.adversaries import setting_in
 from tests.history.programs import BINARIES
 from verify.getrandom.joins import anything_else
 from verify.getrandom.paths import Path
-from verify.getrandom.setting import Layout, Setting, entry_machine, setting_of
-from verify.image import open_images
+from verify.getrandom.setting import Setting, entry_machine
 from verify.terms import const
 
 
 @pytest.fixture(scope="module")
 def setting() -> Setting:
-    path = BINARIES / "x86_64/getrandom.so"
-    target = target_in(path)
-    port = target.architecture.getrandom_port
-    (image,) = open_images(path)
-    assert port is not None
-    assert image.elf.getrandom is not None
-    layout = Layout(port.page_bytes, port.data_page)
-    return setting_of(target, image.elf.getrandom.address, layout, port)
+    return setting_in(BINARIES / "x86_64/getrandom.so")
 
 
 @pytest.mark.parametrize("first", [0, 1])

@@ -13,9 +13,15 @@ class GetrandomPort:
     `page_bytes` is the size of a page; the data page of the kernel's generator lies `data_page`
     bytes in front of the image. `barriers` are the (mask, value) of instructions that order
     accesses and do nothing else. `extends` is how a caller extends an unsigned int to a register.
+
+    `pushes` are the encodings of instructions that push a register, named with them, on the shadow
+    stack; `checks` those of instructions that trap unless a register holds what was pushed last,
+    and take that away.
     """
 
     page_bytes: int
     data_page: int
     barriers: tuple[tuple[int, int], ...]
     extends: Literal["sign", "zero", "not"]
+    pushes: tuple[tuple[int, str], ...] = ()
+    checks: tuple[tuple[int, str], ...] = ()

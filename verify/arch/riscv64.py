@@ -6,6 +6,9 @@ Convention", and section "Integer Calling Convention" (sp is a multiple of 16; t
 zone). A return goes to ra with its lowest bit cleared (The RISC-V Instruction Set Manual, Volume I,
 section "Unconditional Jumps"), and with compressed instructions every return address is even.
 
+The shadow stack: chapter "Control-flow Integrity (CFI)" of the manual, section "Shadow Stack
+(Zicfiss)"; where it is not active its instructions are those of Zimop that write 0 to x0.
+
 Alternatives: `struct alt_entry` of the kernel's arch/riscv/include/asm/alternative.h; vendor 0
 means a feature of the processor, with an optional value in the upper half of its number, any other
 an erratum of that vendor.
@@ -114,5 +117,7 @@ RISCV64 = Architecture(
         data_page=0x2000,
         barriers=((0x000F_FFFF, 0x0000_000F),),  # fence
         extends="sign",
+        pushes=((0xCE10_4073, "ra"), (0xCE50_4073, "t0")),  # sspush
+        checks=((0xCDC0_C073, "ra"), (0xCDC2_C073, "t0")),  # sspopchk
     ),
 )

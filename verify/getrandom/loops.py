@@ -17,6 +17,7 @@ from verify.getrandom.origins import COPIED, MOVED, is_called
 from verify.getrandom.paths import Path, Walker
 from verify.getrandom.questions import Facts
 from verify.getrandom.setting import memory_of
+from verify.getrandom.shadow import SHADOW
 from verify.lift.machine import Machine, Unsupported
 from verify.lift.memory import STACK
 from verify.prove.cfg import NaturalLoop
@@ -290,7 +291,7 @@ def _refined(first: Machine, shape: _Shape, number: Term, back: Machine) -> _Sha
 def _same_stack(one: Machine, other: Machine) -> bool:
     """Whether the stack has the same contents."""
     ours, theirs = memory_of(one), memory_of(other)
-    regions = {key for key in (*ours.cells(), *theirs.cells()) if key[0] == STACK}
+    regions = {key for key in (*ours.cells(), *theirs.cells()) if key[0] in (STACK, SHADOW)}
     return all(
         other.converter.term(value) is one.converter.term(ours.region(*key).read(offset, size))
         for key in regions

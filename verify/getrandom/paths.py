@@ -9,6 +9,7 @@ from typing import Any
 
 from specs.opaque_state import BATCH_BYTES
 from verify.arch import Architecture, Saved
+from verify.getrandom import shadow
 from verify.getrandom.claims import Claim, Difference
 from verify.getrandom.contracts import chacha20, system_call
 from verify.getrandom.events import BatchRead, Event, Zero
@@ -83,7 +84,7 @@ class Walker:
         }
 
     def _cuts(self, block: Block) -> Iterator[int]:
-        special = self.setting.barriers | self.setting.system_calls
+        special = self.setting.special
         for before, at in zip((None, *block.instructions), block.instructions, strict=False):
             if at in special or before in special:
                 yield at
@@ -96,7 +97,7 @@ class Walker:
                 raise Unsupported(address, "a path leads to code that direct branches do not reach")
             whole = self.setting.flow.blocks[owner]
             rest = [at for at in whole.instructions if at >= address]
-            special = self.setting.barriers | self.setting.system_calls
+            special = self.setting.special
             length = next((n for n, at in enumerate(rest) if at in special), len(rest))
             self._lifted[address] = (
                 whole
@@ -118,8 +119,12 @@ class Walker:
         path = replace(path, blocks=path.blocks + 1)
         if path.blocks > _MOST_BLOCKS:
             raise Unsupported(at, f"a path does not end within {_MOST_BLOCKS} blocks")
-        if at in self.setting.barriers | self.setting.system_calls:
+        if at in self.setting.special:
             machine.begin(at)
+            if at in self.setting.pushes:
+                shadow.push(self.setting, machine, self.setting.pushes[at])
+            if at in self.setting.checks:
+                shadow.check(self.setting, machine, self.setting.checks[at])
             if at in self.setting.system_calls:
                 granted = system_call(self.setting, machine)
                 path = replace(path, facts=(*path.facts, *granted))
@@ -228,6 +233,7 @@ class Walker:
             return self._done(path, machine, checked)
         if not self.questions.follows(path.facts, equal(target, setting.argument("ra"))):
             raise Unsupported(machine.instruction, "jumps to an address that is not the caller's")
+        shadow.returns(setting, machine)
         return replace(self._done(path, machine, checked), returned=True)
 
     def _note(self, machine: Machine) -> None:

@@ -6,8 +6,10 @@ bits, `sp` and `ra`, and `init_<register>` for everything else.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 from specs.getrandom_contract import ARGUMENTS
 from specs.opaque_state import BATCH_BYTES
@@ -60,7 +62,8 @@ BASE = 0x1234_0000
 class Setting:
     """What is executed: a target whose function is ChaCha20, mapped `base` bytes up, the entry of
     the getrandom that calls it, and its control flow. `calls` are the functions that are executed
-    where they are called. `barriers` and `system_calls` are addresses of instructions."""
+    where they are called. `barriers` and `system_calls` are addresses of instructions, `pushes` and
+    `checks` those of the shadow stack's, with the register."""
 
     target: Target
     engine: Engine
@@ -71,6 +74,8 @@ class Setting:
     port: GetrandomPort
     barriers: frozenset[int]
     system_calls: frozenset[int]
+    pushes: Mapping[int, str]
+    checks: Mapping[int, str]
     simplify: Simplifier = field(default_factory=Simplifier)
     base: int = BASE
 
@@ -78,6 +83,11 @@ class Setting:
     def architecture(self) -> Architecture:
         """That of the target."""
         return self.target.architecture
+
+    @cached_property
+    def special(self) -> frozenset[int]:
+        """The addresses of all instructions that the engine does not execute."""
+        return self.barriers | self.system_calls | self.pushes.keys() | self.checks.keys()
 
     @cached_property
     def conditions(self) -> frozenset[int]:
@@ -145,7 +155,20 @@ def setting_of(target: Target, entry: int, layout: Layout, port: GetrandomPort) 
         system_calls=frozenset(
             at for at, data in code.items() if data == target.architecture.system_calls.instruction
         ),
+        pushes=_encoded(code, port.pushes, order),
+        checks=_encoded(code, port.checks, order),
     )
+
+
+def _encoded(
+    code: Mapping[int, bytes],
+    encodings: Iterable[tuple[int, str]],
+    order: Literal["little", "big"],
+) -> Mapping[int, str]:
+    """By address, the register of each instruction that has one of the encodings."""
+    registers = dict(encodings)
+    found = ((at, registers.get(int.from_bytes(data, order))) for at, data in code.items())
+    return {at: register for at, register in found if register is not None}
 
 
 def memory_of(machine: Machine) -> GetrandomMemory:
