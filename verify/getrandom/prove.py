@@ -7,10 +7,10 @@ tasks can be done at once, and what comes of one is plain data.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import batched, groupby
+from itertools import batched, count, groupby
 
 from verify.decide import start_afresh
 from verify.forked import Tell, WorkerError, forked
@@ -98,10 +98,7 @@ def prove_getrandom(
         progress(Progress("execute", target.function.name, 0, 0))
         questions = Questions(options.budget, options.timeout)
         tasks = _tasks(_setting(target, entry, layout), questions, tuple(more))
-        progress(Progress("decide", "", 0, len(tasks)))
-        for task, one in zip(tasks, _done(tasks, options.jobs), strict=True):
-            found.append((task, one))
-            progress(Progress("decide", task.what, len(found), len(tasks)))
+        found += zip(tasks, _done(tasks, options.jobs, progress), strict=True)
     except Unsupported as error:
         reason = _located(error)
     seconds = (time.perf_counter() - start) / len(Claim)
@@ -164,19 +161,38 @@ def _only(part: Part, paths: Iterable[Path]) -> Part:
     )
 
 
-def _done(tasks: Sequence[_Task], jobs: int) -> Iterator[_Found]:
-    if jobs > 1 and len(tasks) > 1:
-        for one in forked([partial(_run_afresh, task) for task in tasks], jobs):
-            if isinstance(one, WorkerError):
-                raise one
-            yield one
-    else:
-        yield from map(_run, tasks)
+def _done(tasks: Sequence[_Task], jobs: int, progress: Report) -> list[_Found]:
+    """What comes of each task; with several processes each has an equal share of them."""
+    numbers = count(1)
+
+    def done(what: str) -> None:
+        progress(Progress("decide", what, next(numbers), len(tasks)))
+
+    progress(Progress("decide", "", 0, len(tasks)))
+    shares = [tasks[first::jobs] for first in range(min(jobs, len(tasks)))]
+    if len(shares) == 1:
+        return _each(tasks, done)
+    found: list[list[_Found]] = []
+    for one in forked(
+        [partial(_share, share) for share in shares], jobs, lambda _, what: done(what)
+    ):
+        if isinstance(one, WorkerError):
+            raise one
+        found.append(one)
+    return [found[number % jobs][number // jobs] for number in range(len(tasks))]
 
 
-def _run_afresh(task: _Task, _: Tell) -> _Found:
+def _share(tasks: Sequence[_Task], tell: Tell) -> list[_Found]:
     start_afresh()
-    return _run(task)
+    return _each(tasks, tell)
+
+
+def _each(tasks: Sequence[_Task], done: Callable[[str], None]) -> list[_Found]:
+    found = []
+    for task in tasks:
+        found.append(_run(task))
+        done(task.what)
+    return found
 
 
 def _run(task: _Task) -> _Found:
