@@ -78,6 +78,11 @@ CALLER = (
         "the page of the state may be zeroed at any moment, as a whole; in a child of fork it is",
     ),
     Assumption(
+        "wiped-or-interrupted",
+        "while a call has the state, not both happen: its page is zeroed, and a signal handler"
+        " calls with it",
+    ),
+    Assumption(
         "buffer-mapped",
         "the buffer can be written where the function itself writes it",
     ),

@@ -63,7 +63,14 @@ class Caveat(Enum):
     BARRIERS_ORDER_ONLY = "barriers-order-only"
     """Accesses happen in program order."""
     UNDISTURBED = "undisturbed"
-    """While a call runs nothing else writes the state, but its generation and in_use."""
+    """While a call runs nothing else writes the state, but its generation and in_use; `fork` and
+    `reentry` say what holds otherwise."""
+    ZEROED_AT_ONCE = "zeroed-at-once"
+    """A state is zeroed as a whole, between two accesses."""
+    ZEROED_OR_INTERRUPTED = "zeroed-or-interrupted"
+    """No state is zeroed in the same call in which a handler calls with it."""
+    CHACHA20_ZEROED = "chacha20-zeroed"
+    """ChaCha20 writes and returns as by its contract also if its key is zeroed meanwhile."""
     DATA_PAGE_GIVEN = "data-page-given"
     """The kernel's data lie where the command says, and pages are as large."""
 

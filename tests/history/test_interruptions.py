@@ -8,31 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.history.interrupting import wrong
 from tests.history.programs import EACH_ONCE, FAULTS, faulty, program
-from verify.history import execute, is_possible, possible
+from verify.history import execute
 from verify.history.catalogue import Histories, at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from binaries.patches import Fault
-    from verify.history import Program, Step
 
 MAIN = ("loongarch64/getrandom", "powerpc64le/getrandom")
-
-
-def wrong(one: Program, steps: Sequence[Step], addresses: Sequence[int]) -> tuple[int, list[int]]:
-    """How many of the calls were interrupted, and at which instructions what came of it is not
-    what the specification allows."""
-    pairs = [(step, address) for step in steps for address in addresses]
-    executed = execute(one, [at(step, address) for step, address in pairs])
-    allowed = {step: possible(one, step) for step in steps}
-    interrupted = [
-        (is_possible(done, allowed[step]), address)
-        for (step, address), (done,) in zip(pairs, executed, strict=True)
-        if done.interrupted
-    ]
-    return len(interrupted), [address for right, address in interrupted if not right]
 
 
 @pytest.mark.parametrize("name", MAIN)

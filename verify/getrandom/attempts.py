@@ -187,7 +187,7 @@ class Attempts:
         claims += [
             unsigned_less_equal(event.start.plus(event.size).term(), behind)
             for event in path.events
-            if isinstance(event, Zero) and event.epoch == memory.epoch
+            if isinstance(event, Zero) and event.epoch == memory.epoch and not memory.disturbed
         ]
         if not self._walker.questions.follows(path.facts, conjunction(claims)):
             raise Unsupported(

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 type Blamed = dict[str, str]
 """By the property that is broken: how, on one line."""
 
-FORK = "fork"
-"""The property that an execution can break and that no proof decides."""
-
 _HARMS = {
     Harm.MEMORY: Claim.FOOTPRINT.value,
     Harm.STACK: Claim.ABI.value,

@@ -19,6 +19,7 @@ class Claim(StrEnum):
     ERASURE = "erasure"
     GENERATION = "generation"
     REENTRY = "reentry"
+    FORK = "fork"
     ABI = "abi"
     FOOTPRINT = "footprint"
     TERMINATION = "termination"
@@ -33,7 +34,8 @@ TITLES: Mapping[Claim, str] = {
     Claim.STREAM: "rest of the batch, blocks, and a new batch, in order; the number of bytes",
     Claim.ERASURE: "what is given out is erased; a refill replaces batch and key",
     Claim.GENERATION: "generation stored before the key is asked for; checked again at the end",
-    Claim.REENTRY: "the state is used only between setting and clearing in_use",
+    Claim.REENTRY: "the state is used only while in_use is set; a handler may call at any time",
+    Claim.FORK: "of a page that is zeroed at any instruction nothing is returned",
     Claim.ABI: "registers and stack of the caller are kept",
     Claim.FOOTPRINT: "memory is read and written only where the contract says",
     Claim.TERMINATION: "every call returns",
@@ -55,10 +57,18 @@ COMPARED = frozenset(
 """What is shown by comparing what a path does with what the specification does."""
 
 RESTS_ON: Mapping[Claim, tuple[Claim, ...]] = {
+    Claim.FORK: (
+        Claim.FALLBACK,
+        Claim.STREAM,
+        Claim.ERASURE,
+        Claim.GENERATION,
+        Claim.REENTRY,
+    ),
     Claim.STACK: (Claim.STREAM, Claim.ERASURE),
     Claim.SECRECY: (Claim.STREAM, Claim.ERASURE),
 }
-"""What has to be proved for another to be: which bytes are given out."""
+"""What has to be proved for another to be: which bytes are given out; for fork, all that a call
+does in which nothing is zeroed."""
 
 THIRD = "it comes back to try a third time"
 """Why nothing is shown of a call that tries more than twice: no more of it is executed."""

@@ -8,7 +8,6 @@ from dataclasses import fields
 from specs.getrandom_contract import ARGUMENTS
 from specs.getrandom_world import Call, Place
 from specs.opaque_state import parameter_bytes
-from verify.arch import Saved
 from verify.getrandom.answers import port_of, returned
 from verify.getrandom.attempts import Part
 from verify.getrandom.claims import COMPARED, THIRD, Claim, Difference
@@ -28,10 +27,11 @@ from verify.getrandom.events import (
     SystemCall,
     Zero,
 )
+from verify.getrandom.kept import not_kept
 from verify.getrandom.loops import joined_with
 from verify.getrandom.paths import Path
 from verify.getrandom.questions import Facts, Questions
-from verify.getrandom.setting import Setting, entry_machine, memory_of
+from verify.getrandom.setting import Setting, memory_of
 from verify.getrandom.specification import Begin, Specified, specified
 from verify.getrandom.trace import (
     Copied,
@@ -43,7 +43,7 @@ from verify.getrandom.trace import (
     Trace,
 )
 from verify.history.memory import READY_OFFSET
-from verify.terms import Term, add, const, equal, extract
+from verify.terms import Term, const, equal, extract
 
 WHOLE = COMPARED - {Claim.PARAMS}
 """What a path says nothing of any more that does other acts than the specification."""
@@ -76,7 +76,8 @@ class _Comparison:
         path, setting = self._path, self._setting
         yield from (one for one in path.breaches if Claim.ABI in one.claims)
         if path.returned:
-            yield from self._abi()
+            for reason in not_kept(setting, path, self._questions):
+                yield self._differs(Claim.ABI, reason)
         begins = Begin(self._pos(), self._part.counter, self._again)
         call = Call(*(setting.argument(name) for name in ARGUMENTS))
         for wanted in specified(
@@ -236,17 +237,6 @@ class _Comparison:
             written.update(enumerate(data, event.start.constant))
         if written != dict(enumerate(parameter_bytes(order))):
             yield self._differs(Claim.PARAMS, "other parameters are written")
-
-    def _abi(self) -> Iterator[Difference]:
-        """What the caller's registers hold afterwards."""
-        setting, path = self._setting, self._path
-        before = entry_machine(setting)
-        for register in setting.architecture.with_saved(Saved.CALLEE):
-            was = setting.read(before, register.name)
-            if register.name == setting.architecture.stack_pointer:
-                was = add(was, const(setting.architecture.popped_at_return, was.width))
-            if not self._same(path.facts, setting.read(path.machine, register.name), was):
-                yield self._differs(Claim.ABI, f"{register.name} is not restored")
 
 
 def _uses_state(event: Event) -> bool:

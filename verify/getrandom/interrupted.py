@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from specs import chacha20
 from specs.opaque_state import BATCH_BYTES, decode
-from verify.getrandom.blame import FORK, Blamed
+from verify.getrandom.blame import Blamed
 from verify.getrandom.claims import Claim
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def harm(program: Program, step: Step, done: Done) -> Blamed:
     (happening,) = step.interruptions
     if not done.interrupted or done.result is None:
         return {}
-    name = FORK if happening.call is None else Claim.REENTRY.value
+    name = (Claim.FORK if happening.call is None else Claim.REENTRY).value
     given = _windows(_served(step, done))
     if happening.state is not None and not given.isdisjoint(_of_nothing()):
         return {name: "it returns bytes that follow from a state of zeros"}

@@ -28,7 +28,7 @@ from verify.getrandom.origins import BATCH, Origins
 from verify.lift.convert import Converter
 from verify.lift.machine import Unsupported
 from verify.lift.memory import CODE, STACK, Place, RegionMemory
-from verify.terms import Linear, Term
+from verify.terms import Linear, Term, const, equal, iff_else
 
 BUFFER, STATE = "buffer", "opaque_state"
 
@@ -58,6 +58,8 @@ class GetrandomMemory(RegionMemory):
         self.counter: int | None = None
         """Where ChaCha20's counter lies, from the stack pointer at entry; None as long as it has
         not been called."""
+        self.disturbed = False
+        """Whether the state may be zeroed before each read of pos."""
         self.copied: frozenset[Term] = frozenset()
         """The variables for bytes of the batch that were written to the buffer."""
         self.below: frozenset[Term] = frozenset()
@@ -69,7 +71,8 @@ class GetrandomMemory(RegionMemory):
         twin._cells = {key: cells.copy() for key, cells in self._cells.items()}
         twin.events = list(self.events)
         twin.epoch, twin.key, twin.answers = self.epoch, self.key, self.answers
-        twin.counter, twin.copied, twin.below = self.counter, self.copied, self.below
+        twin.counter, twin.disturbed = self.counter, self.disturbed
+        twin.copied, twin.below = self.copied, self.below
         return twin
 
     def load(self, place: Place | None, size: int, fresh: Callable[[], Any]) -> Any:
@@ -96,7 +99,7 @@ class GetrandomMemory(RegionMemory):
         if field is not None:
             # Whatever was stored in the others: the page may have been zeroed, or a handler called.
             pos = field is Field.POS
-            value = self._converter.term(self.pos()) if pos else self.origins.fresh(field, 8 * size)
+            value = self._read_pos() if pos else self.origins.fresh(field, 8 * size)
             self.events.append(FieldRead(self.at, field, value))
             return self._converter.leaf(value)
         start = self._in_batch(place, size)
@@ -118,6 +121,19 @@ class GetrandomMemory(RegionMemory):
         """The value of pos."""
         zero = Linear(next(iter(self._bases)).width, 0)
         return self.region(Field.POS, zero).read(0, 1)
+
+    def _read_pos(self) -> Term:
+        """What a read of pos gives. A page that was zeroed stays so until something is written."""
+        value = self._converter.term(self.pos())
+        if self.disturbed:
+            zeroed = equal(self.origins.fresh("zeroed", 1), const(1, 1))
+            value = iff_else(zeroed, const(0, value.width), value)
+            self._write_pos(self._converter.leaf(value))
+        return value
+
+    def _write_pos(self, value: Any) -> None:
+        zero = Linear(next(iter(self._bases)).width, 0)
+        self.region(Field.POS, zero).write(0, value)
 
     def store(self, place: Place | None, value: Any) -> None:
         """Store a value."""
@@ -145,7 +161,7 @@ class GetrandomMemory(RegionMemory):
         if field is not None:
             self.events.append(FieldWrite(self.at, field, term))
             if field is Field.POS:
-                self.region(Field.POS, Linear(place.index.width, 0)).write(0, value)
+                self._write_pos(value)
             return
         start = self._in_batch(place, size)
         length = Linear(start.width, size)

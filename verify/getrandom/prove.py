@@ -17,6 +17,8 @@ from verify.forked import Tell, WorkerError, forked
 from verify.getrandom.attempts import Attempts, Part
 from verify.getrandom.claims import COMPARED, RESTS_ON, TITLES, Claim, Difference, Note
 from verify.getrandom.compare import differences
+from verify.getrandom.disturbed import heads
+from verify.getrandom.fork import disturbed_differences, early_differences
 from verify.getrandom.paths import Path, Walker
 from verify.getrandom.properties import footprint, secrecy, stack, termination, timing
 from verify.getrandom.properties.model import Walk, walk_of
@@ -37,6 +39,9 @@ CAVEATS = (
     Caveat.KERNEL_BY_CONTRACT,
     Caveat.BARRIERS_ORDER_ONLY,
     Caveat.UNDISTURBED,
+    Caveat.ZEROED_AT_ONCE,
+    Caveat.ZEROED_OR_INTERRUPTED,
+    Caveat.CHACHA20_ZEROED,
     Caveat.DATA_PAGE_GIVEN,
 )
 """What every verdict rests on: SOUNDNESS.md."""
@@ -145,9 +150,22 @@ def _tasks(setting: Setting, questions: Questions, more: tuple[Term, ...]) -> li
     ]
     walk = walk_of(walker, attempts, parts)
     paths = sum(task.paths for task in compared)
-    return compared + [
+    decided = [
         _Task("call", frozenset({claim}), paths, partial(decide, walk))
         for claim, decide in _DECIDED.items()
+    ]
+    disturbed = [
+        partial(early_differences, setting, parts[0], questions),
+        *(
+            partial(disturbed_differences, setting, parts, head, questions)
+            for head in heads(parts[0])
+        ),
+    ]
+    fork = frozenset({Claim.FORK})
+    return [
+        *compared,
+        *decided,
+        *(_Task("disturbed call", fork, 1, run) for run in disturbed),
     ]
 
 

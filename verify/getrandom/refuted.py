@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from verify.getrandom.blame import FORK
 from verify.getrandom.claims import Claim
 from verify.getrandom.program import program_of
 from verify.getrandom.refute import refutations
@@ -39,7 +38,7 @@ def executed(target: Target, layout: Layout, proved: Sequence[PropertyResult]) -
     is UNKNOWN. Without QEMU nothing is REFUTED, and what is UNKNOWN says so.
     """
     waiting = {one.property for one in proved if one.verdict is not Verdict.PROVED}
-    interrupt = not waiting.isdisjoint({FORK, Claim.REENTRY.value})
+    interrupt = not waiting.isdisjoint({Claim.FORK.value, Claim.REENTRY.value})
     try:
         program = program_of(target, layout.page_bytes, layout.data_page)
         found = refutations(program, program.instructions if interrupt else ())

@@ -140,9 +140,9 @@ class Histories:
             "huge, no key": (step(HUGE, refused, Answer(-ENOSYS), state=stale),),
         }
 
-    def interrupted(self) -> dict[str, Step]:
+    def interrupted(self, pos: int = 40) -> dict[str, Step]:
         """Calls with one interruption, which is still without an address, by what they show."""
-        half, stale = self.state(7, 40), self.state(6, 40)
+        half, stale = self.state(7, pos), self.state(6, pos)
         answers = (Answer(32, KEYS[0]), Answer(32, KEYS[1]), Answer(20, bytes(range(20))))
         handler = self.step(30, Answer(32, KEYS[2]), Answer(30, bytes(30)), buffer=0x500_0003)
         happenings = {

@@ -1,0 +1,27 @@
+"""Calls interrupted at instructions, against what the specification allows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verify.history import execute, is_possible, possible
+from verify.history.catalogue import at
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verify.history import Program, Step
+
+
+def wrong(one: Program, steps: Sequence[Step], addresses: Sequence[int]) -> tuple[int, list[int]]:
+    """How many of the calls were interrupted, and at which instructions what came of it is not
+    what the specification allows."""
+    pairs = [(step, address) for step in steps for address in addresses]
+    executed = execute(one, [at(step, address) for step, address in pairs])
+    allowed = {step: possible(one, step) for step in steps}
+    interrupted = [
+        (is_possible(done, allowed[step]), address)
+        for (step, address), (done,) in zip(pairs, executed, strict=True)
+        if done.interrupted
+    ]
+    return len(interrupted), [address for right, address in interrupted if not right]
