@@ -62,7 +62,8 @@ KNOWN_FLAGS = GRND_NONBLOCK | GRND_RANDOM | GRND_INSECURE
 FLAGS_BITS = 32
 
 EFAULT = 14
-"""Linux `include/uapi/asm-generic/errno-base.h`."""
+ENOSYS = 38
+"""Linux `include/uapi/asm-generic/errno-base.h` and `errno.h`."""
 
 INT_MAX = 2**31 - 1
 
@@ -198,6 +199,16 @@ def give_up[V](run: Run[V]) -> Outcome[V]:
     """Give the state back, and let the kernel answer."""
     release(run)
     return fallback(run)
+
+
+def decline[V](run: Run[V]) -> Outcome[V]:
+    """Return what a call does on a processor that lacks what ChaCha20 needs.
+
+    The query says that the function is not there, and the kernel answers every other call.
+
+    Linux `arch/arm64/kernel/vdso/vgetrandom.c` and `arch/s390/kernel/vdso/vgetrandom.c`.
+    """
+    return run.outcome(run.size(-ENOSYS)) if is_query(run) else fallback(run)
 
 
 def is_query[V](run: Run[V]) -> bool:

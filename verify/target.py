@@ -63,6 +63,10 @@ class Alternative:
         """The first address behind the code."""
         return self.address + len(self.code)
 
+    def moved(self, by: int) -> Alternative:
+        """The same in an image mapped `by` bytes further up."""
+        return replace(self, address=self.address + by)
+
     def overlaps(self, address: int, size: int) -> bool:
         """Whether it changes one of `size` bytes at an address."""
         return address < self.end and self.address < address + size
@@ -94,6 +98,7 @@ class Target:
     already applied them. `relocations` of loaded bytes are not resolved, and `stubs` are the
     sections in which code goes on to another image through an address that is filled in later.
     `callee` is the ChaCha20 that the function calls where that is a getrandom, else None.
+    `left_out` are the alternatives that a variant lacks and others have.
     """
 
     source: str
@@ -111,6 +116,7 @@ class Target:
     relocations: tuple[Relocation, ...] = ()
     stubs: tuple[Section, ...] = ()
     callee: Function | None = None
+    left_out: tuple[Alternative, ...] = ()
 
     def code(self, address: int, size: int) -> bytes | None:
         """`size` read-only bytes at `address`, None where the image has none."""
@@ -136,7 +142,8 @@ class Target:
             segments=tuple(replace(part, address=part.address + by) for part in self.segments),
             function=self.function.moved(by),
             callee=None if self.callee is None else self.callee.moved(by),
-            alternatives=tuple(replace(one, address=one.address + by) for one in self.alternatives),
+            alternatives=tuple(one.moved(by) for one in self.alternatives),
+            left_out=tuple(one.moved(by) for one in self.left_out),
             relocations=tuple(replace(one, address=one.address + by) for one in self.relocations),
             stubs=tuple(replace(one, address=one.address + by) for one in self.stubs),
         )
@@ -146,7 +153,8 @@ class Target:
         segments = self.segments
         for one in variant.applied:
             segments = tuple(segment.patched(one) for segment in segments)
-        return replace(self, segments=segments, alternatives=())
+        left_out = tuple(one for one in self.alternatives if one not in variant.applied)
+        return replace(self, segments=segments, alternatives=(), left_out=left_out)
 
     @property
     def function_bytes(self) -> bytes:

@@ -39,6 +39,10 @@ FEW = few()
 _COPY = "\t\tto[i] = state->batch[pos + i];\n"
 _ERASE = "\t\tstate->batch[pos + i] = 0;\n"
 _POS_STORED = "\tstate->pos = pos + count;\n"
+_SERVE = "\t\tgenerate(state, to, size, counter);\n\t\tBARRIER();\n"
+_CHECK = "\t\tserved = ONCE(state->generation) == ONCE(rng->generation);\n"
+_READ = "\t\tu64 current = ONCE(rng->generation);\n"
+_COMPARED = "\t\tserved = current == ONCE(state->generation);\n"
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,11 @@ def setting_in(path: Path) -> Setting:
     return setting_of(target, entry_of(path), Layout(port.page_bytes, port.data_page), port)
 
 
+OTHER_ORDER = Adversary(
+    "checked-in-other-order", Claim.GENERATION, _SERVE + _CHECK, _SERVE + _READ + _COMPARED
+)
+"""None, in fact: the two reads of the check may come in either order."""
+
 ADVERSARIES = (
     Adversary(
         "byte-taken-twice",
@@ -142,4 +151,5 @@ ADVERSARIES = (
         "\tONCE(state->in_use) = 0;\n\tif (size == 200)\n\t\tstate->pos = ONCE(state->pos);\n"
         "\treturn served;\n",
     ),
+    Adversary("checked-too-early", Claim.GENERATION, _SERVE + _CHECK, _READ + _SERVE + _COMPARED),
 )

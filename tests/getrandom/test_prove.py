@@ -12,6 +12,7 @@ from binaries.patches import Fault
 from tests.getrandom.adversaries import (
     ADVERSARIES,
     FEW,
+    OTHER_ORDER,
     Adversary,
     built,
     target_in,
@@ -32,9 +33,12 @@ if TYPE_CHECKING:
     from verify.terms import Term
 
 DECIDED = {claim.value for claim in Claim}
-ARCHITECTURES = ("loongarch64", "powerpc64elfv2", "powerpc64le", "riscv64", "x86_64")
+ARCHITECTURES = (
+    *("arm64", "arm64be", "loongarch64", "powerpc64elfv2"),
+    *("powerpc64le", "riscv64", "s390x", "x86_64"),
+)
 """Those of which a good getrandom is proved."""
-INSTRUCTION_SETS = ("loongarch64", "powerpc64le", "riscv64", "x86_64")
+INSTRUCTION_SETS = ("arm64", "loongarch64", "powerpc64le", "riscv64", "s390x", "x86_64")
 OURS = tuple(fault for fault in FAULTS if fault.architecture in ARCHITECTURES)
 SHARED = tuple(
     fault for fault in OURS if fault.architecture == "loongarch64" and fault.file == "getrandom.c"
@@ -70,6 +74,13 @@ def test_a_good_one(name: str) -> None:
     layout = LAYOUTS[name]
     given = Layout(layout.page_size, layout.data_page)
     assert proved(path, target_in(path), given) == DECIDED
+
+
+@pytest.mark.every_fault
+@pytest.mark.parametrize("architecture", INSTRUCTION_SETS)
+def test_a_check_in_the_other_order(architecture: str, tmp_path: Path) -> None:
+    path = OTHER_ORDER.path(tmp_path, architecture)
+    assert proved(path, target_in(path), more=FEW) == DECIDED
 
 
 def test_where_the_data_page_is_not() -> None:
@@ -143,7 +154,9 @@ def test_a_fault(fault: Fault) -> None:
         pytest.param(
             fault, architecture, marks=pytest.mark.long if number % 8 else pytest.mark.every_fault
         )
-        for number, (fault, architecture) in enumerate(product(SHARED, ("riscv64", "x86_64")))
+        for number, (fault, architecture) in enumerate(
+            product(SHARED, ("arm64", "riscv64", "s390x", "x86_64"))
+        )
     ],
     ids=lambda one: getattr(one, "name", one),
 )

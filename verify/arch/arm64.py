@@ -14,8 +14,13 @@ are the instructions that would change them.
 
 Alternatives: `struct alt_instr` of the kernel's arch/arm64/include/asm/alternative.h; bit 15 of the
 capability means that a function of the kernel makes the replacement.
+
+Bits of an argument's register above its type are unspecified (AAPCS64, "Parameter passing"). The
+kernel's data page for getrandom: `enum vdso_pages` of Linux `include/vdso/datapage.h`, with pages
+of 4 KiB.
 """
 
+from verify.arch.getrandom_port import GetrandomPort
 from verify.arch.model import Architecture, Lifter, Register, Saved, word_length
 from verify.arch.patching import Condition, Layout, Patching, Table, Values, words_matching
 from verify.arch.system_calls import GENERIC_GETRANDOM, SystemCalls
@@ -110,5 +115,11 @@ ARM64 = Architecture(
         arguments=tuple(f"x{n}" for n in range(6)),
         result="x0",
         getrandom=GENERIC_GETRANDOM,
+    ),
+    getrandom_port=GetrandomPort(
+        page_bytes=0x1000,
+        data_page=0x2000,
+        barriers=((0xFFFF_F0FF, 0xD503_30BF),),  # dmb
+        extends="not",
     ),
 )

@@ -15,8 +15,12 @@ The condition code lies in cc_dep1 (`verify.lift.flags`).
 Alternatives: `struct alt_instr` of the kernel's arch/s390/include/asm/alternative.h, since Linux
 6.11: the feature has 4 bits for the moment of patching, 8 for its kind and 20 for its number. The
 replacement has the length of the code and is copied as it is.
+
+An unsigned int is passed zero-extended (the ELF supplement, "Parameter Passing"). The kernel's data
+page for getrandom: `enum vdso_pages` of Linux `include/vdso/datapage.h`.
 """
 
+from verify.arch.getrandom_port import GetrandomPort
 from verify.arch.model import Architecture, Lifter, Register, Saved
 from verify.arch.patching import Condition, Layout, Patching, Table, Values
 from verify.arch.system_calls import SystemCalls
@@ -103,5 +107,11 @@ S390X = Architecture(
         arguments=tuple(f"r{n}" for n in range(2, 8)),
         result="r2",
         getrandom=349,
+    ),
+    getrandom_port=GetrandomPort(
+        page_bytes=0x1000,
+        data_page=0x2000,
+        barriers=(),
+        extends="zero",
     ),
 )

@@ -8,8 +8,9 @@ pos is at most 96; what lies in front of it in the batch is erased, and nothing 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from specs.opaque_state import BATCH_BYTES
 from verify.getrandom.contracts import counter_at, set_counter
@@ -163,19 +164,17 @@ class Attempts:
         return unknown
 
     def _kept(self, path: Path, machine: Machine, offset: int, size: int) -> Term:
-        """A register's value, word by word, and bit by bit of conditions, where it is what it was
-        at first, or constant; else variables."""
+        """A register's value, part by part, where it is what it was at first, or constant; else
+        variables."""
         assert path.first is not None
         setting, first = self._walker.setting, path.first.machine
-        unit = 1 if offset in setting.conditions else _WORD_BITS
         now = machine.converter.term(machine.registers.read(offset, size))
         was = machine.converter.term(first.registers.read(offset, size))
-        words: list[Term] = []
-        for low in range(0, now.width, unit):
-            high = min(low + unit, now.width) - 1
-            word, name = setting.simplify(extract(now, high, low)), f"{ANYTHING}{offset}[{low}]"
-            words.insert(0, self._carried(path, extract(was, high, low), word, name))
-        return concat(*words)
+        parts: list[Term] = []
+        for high, low in _parts(setting, offset, now.width):
+            part, name = setting.simplify(extract(now, high, low)), f"{ANYTHING}{offset}[{low}]"
+            parts.append(self._carried(path, extract(was, high, low), part, name))
+        return concat(*parts)
 
     def _check_batch(self, path: Path) -> None:
         """What is said of pos and the batch holds where the path comes back."""
@@ -200,3 +199,17 @@ def _storages(setting: Setting, machine: Machine) -> list[tuple[int, int]]:
     layout = setting.engine.layout
     found = {layout.enclosing(offset, size)[1:] for offset, size, _ in list(machine.registers)}
     return sorted(found)
+
+
+def _parts(setting: Setting, offset: int, width: int) -> Iterator[tuple[int, int]]:
+    """(high, low) bits of the words of a register, of the bits of conditions, and of what the ABI
+    tells apart; the most significant first."""
+    unit = 1 if offset in setting.conditions else _WORD_BITS
+    bounds = {*range(0, width, unit), width}
+    for register in setting.architecture.registers:
+        place, _ = setting.engine.layout.registers[register.storage]
+        if register.bits is not None and place == offset:
+            high, low = register.bits
+            bounds |= {high + 1, low}
+    for high, low in pairwise(sorted(bounds, reverse=True)):
+        yield high - 1, low

@@ -50,25 +50,32 @@ WHOLE = COMPARED - {Claim.PARAMS}
 
 
 def differences(
-    setting: Setting, part: Part, questions: Questions, *, again: bool
+    setting: Setting, part: Part, questions: Questions, *, again: bool, declines: bool = False
 ) -> Iterator[Difference]:
     """Everything in which the paths of a part were not shown to do what the specification does.
 
-    `again` is whether the part is a second attempt.
+    `again` is whether the part is a second attempt, `declines` whether every call is declined.
     """
     if again and part.back:
         yield Difference(WHOLE | {Claim.ABI}, THIRD)
     for path in (*part.returned, *part.back):
-        comparison = _Comparison(setting, part, path, questions, again=again)
+        comparison = _Comparison(setting, part, path, questions, again=again, declines=declines)
         yield from comparison.differences()
 
 
 class _Comparison:
     def __init__(
-        self, setting: Setting, part: Part, path: Path, questions: Questions, *, again: bool
+        self,
+        setting: Setting,
+        part: Part,
+        path: Path,
+        questions: Questions,
+        *,
+        again: bool,
+        declines: bool,
     ) -> None:
         self._setting, self._part, self._path = setting, part, path
-        self._questions, self._again = questions, again
+        self._questions, self._again, self._declines = questions, again, declines
         self._events = path.events[len(part.start.events) :]
         self._trace, self._met = _trace(setting, self._events)
 
@@ -78,7 +85,7 @@ class _Comparison:
         if path.returned:
             for reason in not_kept(setting, path, self._questions):
                 yield self._differs(Claim.ABI, reason)
-        begins = Begin(self._pos(), self._part.counter, self._again)
+        begins = Begin(self._pos(), self._part.counter, self._again, self._declines)
         call = Call(*(setting.argument(name) for name in ARGUMENTS))
         for wanted in specified(
             port_of(setting), call, begins, self._met, path.facts, self._questions
@@ -253,10 +260,10 @@ def _trace(setting: Setting, events: tuple[Event, ...]) -> tuple[Trace, Met]:
     trace = Trace()
     page = setting.base - setting.layout.data_page
     met: dict[str, list[Term]] = {field.name: [] for field in fields(Met)}
-    for event in joined(events):
+    for event in joined(_in_order(events, page)):
         match event:
             case PageRead(_, address, size, value):
-                if (address, size) == (page, 8):
+                if _reads_current(event, page):
                     met["current"].append(value)
                     trace.made(Made(f"reads {Place.CURRENT_GENERATION}", ()))
                 elif (address, size) == (page + READY_OFFSET, 1):
@@ -293,6 +300,25 @@ def _trace(setting: Setting, events: tuple[Event, ...]) -> tuple[Trace, Met]:
             case Refill(_, key, counter):
                 trace.last.batch.append(Refilled(key, counter))
     return trace, Met(**{name: tuple(values) for name, values in met.items()})
+
+
+def _in_order(events: tuple[Event, ...], page: int) -> tuple[Event, ...]:
+    """The events with the two reads of a check in the order that the specification has.
+
+    Nothing lies between them, and either order is right: the generation that the state has is read
+    behind all that was taken from it, and a reseed that is not seen comes behind the call.
+    """
+    found = list(events)
+    current = [n for n, one in enumerate(found) if _reads_current(one, page)]
+    for n in current[1::2]:
+        behind = found[n + 1 : n + 2]
+        if behind and isinstance(behind[0], FieldRead) and behind[0].field is Field.GENERATION:
+            found[n : n + 2] = [behind[0], found[n]]
+    return tuple(found)
+
+
+def _reads_current(event: Event, page: int) -> bool:
+    return isinstance(event, PageRead) and (event.address, event.size) == (page, 8)
 
 
 def joined(events: tuple[Event, ...]) -> list[Event]:

@@ -14,7 +14,7 @@ from verify.getrandom.claims import Claim, Difference
 from verify.getrandom.contracts import chacha20, system_call
 from verify.getrandom.events import BatchRead, Event, Zero
 from verify.getrandom.questions import Facts, Questions
-from verify.getrandom.setting import Setting, memory_of
+from verify.getrandom.setting import Setting, granted_of, memory_of
 from verify.lift.engine import Block, Successor
 from verify.lift.machine import Machine, Unsupported
 from verify.lift.memory import STACK, Access
@@ -286,17 +286,24 @@ class Walker:
         for access in machine.accesses:
             if access.place is None or access.place.region != STACK:
                 continue
-            value = setting.read(before, architecture.stack_pointer)
+            values = [setting.read(before, architecture.stack_pointer)]
             for write in machine.register_writes:
                 if write.offset == pointer and write.step < access.step:
-                    value = write.value
-            frame = linear(value).plus(linear(start), -1)
-            if not frame.is_constant:
+                    values = [write.value]
+                elif write.offset == pointer and (write.step, access.kind) == (
+                    access.step,
+                    "write",
+                ):
+                    # What an instruction stores while it moves the pointer is there afterwards.
+                    values.append(write.value)
+            frames = [linear(value).plus(linear(start), -1) for value in values]
+            if not all(frame.is_constant for frame in frames):
                 raise Unsupported(
                     access.instruction, "the stack pointer does not move by constants"
                 )
+            frame = min(one.constant for one in frames)
             at = access.instruction - setting.base
-            for claims, what in _out_of_frame(access, frame.constant, architecture):
+            for claims, what in _out_of_frame(access, frame, architecture):
                 yield Difference(claims, f"{at:#x}: {what}")
 
     def _done(self, path: Path, machine: Machine, checked: bool) -> Path:
@@ -306,7 +313,8 @@ class Walker:
         for event in new:
             if checked and isinstance(event, BatchRead | Zero):
                 self._check(done, event)
-            done = replace(done, events=(*done.events, event))
+            granted = [one for one in granted_of(event) if one not in done.facts]
+            done = replace(done, events=(*done.events, event), facts=(*done.facts, *granted))
         memory_of(machine).events.clear()
         return done
 

@@ -17,6 +17,7 @@ from verify.forked import Tell, WorkerError, forked
 from verify.getrandom.attempts import Attempts, Part
 from verify.getrandom.claims import COMPARED, RESTS_ON, TITLES, Claim, Difference, Note
 from verify.getrandom.compare import differences
+from verify.getrandom.declining import declined, declines_all, may_decline
 from verify.getrandom.disturbed import heads
 from verify.getrandom.fork import disturbed_differences, early_differences
 from verify.getrandom.paths import Path, Walker
@@ -138,12 +139,15 @@ def _tasks(setting: Setting, questions: Questions, more: tuple[Term, ...]) -> li
     parts = attempts.parts(more)
     if not parts[0].returned or not questions.shown_possible(parts[0].start.facts):
         raise Unsupported(setting.entry, "no call is shown to return")
+    declines = may_decline(setting) and declines_all(parts[0])
     compared = [
         _Task(
-            "second attempt" if number else "first attempt",
+            "declined call" if declines else "second attempt" if number else "first attempt",
             COMPARED | {Claim.ABI},
             len(some),
-            partial(differences, setting, _only(part, some), questions, again=number > 0),
+            partial(declined, setting, _only(part, some), questions)
+            if declines
+            else partial(differences, setting, _only(part, some), questions, again=number > 0),
         )
         for number, part in enumerate(parts)
         for some in batched((*part.returned, *part.back), _TOGETHER)
@@ -249,7 +253,11 @@ def _result(
         Verdict.PROVED if proved else Verdict.UNKNOWN,
         seconds,
         checks,
-        findings=tuple(note.text for _, one in found for note in one.notes if note.claim is claim),
+        findings=tuple(
+            dict.fromkeys(
+                note.text for _, one in found for note in one.notes if note.claim is claim
+            )
+        ),
         reason=reason,
     )
 

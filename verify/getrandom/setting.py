@@ -15,6 +15,7 @@ from specs.getrandom_contract import ARGUMENTS
 from specs.opaque_state import BATCH_BYTES
 from verify.arch import ON_STACK, Architecture
 from verify.arch.getrandom_port import GetrandomPort
+from verify.getrandom.events import Event, Field, FieldRead
 from verify.getrandom.flow import flow_of
 from verify.getrandom.memory import BUFFER, STATE, GetrandomMemory
 from verify.getrandom.origins import Origins
@@ -220,6 +221,13 @@ def _extended(setting: Setting, flags: Term) -> Term:
         case "zero":
             return zero_extend(flags, more)
     return concat(var("above flags", more), flags)
+
+
+def granted_of(event: Event) -> tuple[Term, ...]:
+    """What is granted of what an event has read: in_use is 0 or 1."""
+    if isinstance(event, FieldRead) and event.field is Field.IN_USE:
+        return (unsigned_less_equal(event.value, const(1, event.value.width)),)
+    return ()
 
 
 def granted(setting: Setting, machine: Machine) -> tuple[Term, ...]:

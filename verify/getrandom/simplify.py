@@ -7,6 +7,7 @@ zero. What is left is one choice, which a linear form can take for an atom.
 from __future__ import annotations
 
 from verify.getrandom.choices import choose, chooses_constants, pushed
+from verify.getrandom.comparisons import one_comparison
 from verify.terms import (
     FALSE,
     TRUE,
@@ -50,15 +51,28 @@ def simplified(term: Term) -> Term:
         return spread
     if term.op == "ite":
         return choose(*term.args)
+    if term.op in ("and", "or"):
+        compared = one_comparison(term)
+        return compared if compared is term else _again(compared)
     if term.op == "=" and term.args[0].width:
         return _equation(term)
     if term.op == "bvult" and term.args[1].value == 0:
         return FALSE
     if term.op == "extract" and term.args[0].op in _BITWISE:
         return _extracted(term)
+    if term.op == "extract" and term.args[0].op == "ite":
+        condition, *choices = term.args[0].args
+        return choose(condition, *(simplified(extract(one, *term.bounds)) for one in choices))
     if term.op in ("bvmul", "bvand", "bvor", "bvadd", "bvxor"):
         return _commutative(term.op, *term.args)
     return term
+
+
+def _again(term: Term) -> Term:
+    """A comparison of simplified terms, or its negation, simplified."""
+    if term.op == "not":
+        return negate(simplified(term.args[0]))
+    return simplified(term)
 
 
 def _commutative(op: str, a: Term, b: Term) -> Term:

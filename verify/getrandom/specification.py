@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from specs.getrandom import Run, attempt, begin, give_up
+from specs.getrandom import Run, attempt, begin, decline, give_up
 from specs.getrandom_world import (
     Answer,
     Batch,
@@ -172,11 +172,13 @@ def octets(name: str, size: int) -> tuple[Term, ...]:
 
 @dataclass(frozen=True)
 class Begin:
-    """Where the specification begins: at the entry, or with another attempt."""
+    """Where the specification begins: at the entry, or with another attempt; and whether it is
+    that of a function that declines every call."""
 
     pos: Term
     counter: Term
     again: bool
+    declines: bool = False
 
 
 @dataclass(frozen=True)
@@ -225,7 +227,10 @@ def _run(
     )
     run = Run(values, port, call, state, _World(met))
     run.counter = begins.counter
-    outcome = attempt(run) if begins.again else begin(run) or attempt(run)
+    if begins.declines:
+        outcome: Outcome[Term] | None = decline(run)
+    else:
+        outcome = attempt(run) if begins.again else begin(run) or attempt(run)
     if begins.again and outcome is None:
         outcome = give_up(run)
     trace = _trace(run, values)

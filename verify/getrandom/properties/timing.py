@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from verify.getrandom.claims import Claim, Difference
 from verify.getrandom.events import Keystream, Refill, SystemCall
 from verify.getrandom.properties.model import Walk, described
-from verify.terms import Term
+from verify.getrandom.setting import FLAGS_BITS
+from verify.terms import Term, extract
 
 
 def found(walk: Walk) -> Iterator[Difference]:
@@ -34,7 +35,9 @@ def _decisive(walk: Walk) -> Iterator[tuple[int, str, Term]]:
         for event in events:
             match event:
                 case SystemCall(at, number, buffer, length, flags):
-                    for value in (number, buffer, length, flags):
+                    # Of the flags, the kernel takes an unsigned int.
+                    seen = extract(flags, FLAGS_BITS - 1, 0)
+                    for value in (number, buffer, length, seen):
                         yield at, "an argument of the system call", value
                 case Keystream(at, to, _, counter, size):
                     for value in (to.term(), counter, size):
