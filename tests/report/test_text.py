@@ -16,7 +16,7 @@ from verify.report.display import Display, complain
 from verify.report.live import live_line
 from verify.report.text import print_one_line, print_result, print_totals
 from verify.resultjson import Failed, Failure
-from verify.verdict import RegisterValue, Result, Verdict
+from verify.verdict import Contract, RegisterValue, Result, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,6 +122,11 @@ def with_stack(verdict: Verdict) -> Result:
 def test_no_discipline_is_claimed_that_was_not_decided() -> None:
     assert "stack: neither discipline is met" in report(with_stack(Verdict.REFUTED))
     assert "stack: not decided" in report(with_stack(Verdict.UNKNOWN))
+
+
+def test_of_a_getrandom_no_discipline_is_shown() -> None:
+    found = dataclasses.replace(with_stack(Verdict.PROVED), contract=Contract.GETRANDOM)
+    assert "stack:" not in report(found)
 
 
 def test_without_the_stack_property_there_is_no_stack_table() -> None:

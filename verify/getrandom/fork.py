@@ -132,7 +132,8 @@ class _Word:
             if not shown:
                 yield self._differs(reason)
         for breach in path.breaches:
-            yield self._differs(breach.reason)
+            if Claim.ABI in breach.claims:
+                yield self._differs(breach.reason)
         if path.returned:
             for reason in not_kept(self._setting, path, self._questions):
                 yield self._differs(reason)

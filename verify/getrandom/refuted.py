@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from verify.getrandom.claims import Claim
 from verify.getrandom.program import program_of
 from verify.getrandom.refute import refutations
+from verify.getrandom.residues import residues
 from verify.getrandom.stored import stored
 from verify.lift.machine import Unsupported
 from verify.qemu import QemuError
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from verify.callhistory import CallHistory
     from verify.getrandom.setting import Layout
     from verify.target import Target
+
+HARNESS = "fault of the harness: it was proved, but "
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,8 @@ class Executed:
 
 
 def executed(target: Target, layout: Layout, proved: Sequence[PropertyResult]) -> Executed:
-    """Execute histories on a target, whose function is a getrandom; what they break is REFUTED.
+    """Execute histories on a target, whose function is a getrandom, and pairs of calls that differ
+    in secrets; what they break is REFUTED.
 
     A property that is PROVED cannot be broken: if it is seen to be, the harness is at fault, and it
     is UNKNOWN. Without QEMU nothing is REFUTED, and what is UNKNOWN says so.
@@ -42,6 +46,7 @@ def executed(target: Target, layout: Layout, proved: Sequence[PropertyResult]) -
     try:
         program = program_of(target, layout.page_bytes, layout.data_page)
         found = refutations(program, program.instructions if interrupt else ())
+        left = residues(program)
     except (Unsupported, QemuError) as error:
         reason = f"no history was executed: {error}"
         return Executed(
@@ -52,7 +57,12 @@ def executed(target: Target, layout: Layout, proved: Sequence[PropertyResult]) -
         )
     kept = {name: stored(program, one) for name, one in found.items()}
     return Executed(
-        tuple(_refuted(one, kept[one.property]) if one.property in kept else one for one in proved),
+        tuple(
+            _refuted(one, kept[one.property])
+            if one.property in kept
+            else _leaving(one, left.get(Claim(one.property), ()))
+            for one in proved
+        ),
         tuple(
             f"{name} is broken, of which nothing is proved: {line}"
             for name in kept.keys() - set(Claim)
@@ -62,8 +72,20 @@ def executed(target: Target, layout: Layout, proved: Sequence[PropertyResult]) -
     )
 
 
+def _leaving(one: PropertyResult, lines: tuple[str, ...]) -> PropertyResult:
+    """The verdict where two calls have left what differs, as these lines say; none: they have
+    not."""
+    if not lines:
+        return one
+    *met, seen = lines
+    if one.verdict is Verdict.PROVED:
+        reason = f"{HARNESS}{seen}"
+        return replace(one, verdict=Verdict.UNKNOWN, reason=reason, findings=tuple(met))
+    return replace(one, verdict=Verdict.REFUTED, reason=seen, findings=tuple(met), checks=())
+
+
 def _refuted(one: PropertyResult, history: CallHistory) -> PropertyResult:
     if one.verdict is Verdict.PROVED:
-        reason = f"fault of the harness: it was proved, but {history.what}"
+        reason = f"{HARNESS}{history.what}"
         return replace(one, verdict=Verdict.UNKNOWN, reason=reason, findings=history.account)
     return replace(one, verdict=Verdict.REFUTED, reason=history.what, history=history, checks=())

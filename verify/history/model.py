@@ -3,13 +3,15 @@ except for results."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from specs.getrandom_world import Call, Port, SystemCall
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from verify.arch import Architecture
 
 
@@ -127,13 +129,23 @@ class Breach:
 
 
 @dataclass(frozen=True)
+class Left:
+    """What is left where a call returns: what the registers hold, by the ABI's names, and the bytes
+    of the stack that lie below its pointer at entry."""
+
+    registers: Mapping[str, int]
+    stack: bytes
+
+
+@dataclass(frozen=True)
 class Done:
     """What one call did.
 
     `result` is the number of bytes or a negative errno, however the function returns errors; None
     if it did not return. `buffer` and `state` are the bytes afterwards, `made` the system calls in
     order, `interrupted` how often it was, `nested` what the calls of signal handlers did.
-    `breaches` say what else it did that a caller may not expect.
+    `breaches` say what else it did that a caller may not expect. `left` is None of a call that did
+    not return, and of one that was not executed.
     """
 
     result: int | None
@@ -143,3 +155,4 @@ class Done:
     interrupted: int = 0
     nested: tuple[Done, ...] = ()
     breaches: tuple[Breach, ...] = ()
+    left: Left | None = field(default=None, compare=False, repr=False)

@@ -25,7 +25,7 @@ from verify.history.memory import (
     return_address,
     surrounded,
 )
-from verify.history.model import Breach, Done, Harm, Made
+from verify.history.model import Breach, Done, Harm, Left, Made
 from verify.qemu.machines import PROGRAM_COUNTER
 from verify.witness import registers as abi
 from verify.witness.execution import STACK_LIMIT, STAYS_ZERO
@@ -249,6 +249,16 @@ class Run:
             interrupted,
             tuple(frame.nested),
             breaches,
+            None if result is None else self._left(),
+        )
+
+    def _left(self) -> Left:
+        stack, pointer = self.memory[STACK], self.frame.start[self.architecture.stack_pointer]
+        saved = (Saved.CALLER, Saved.CALLEE, Saved.RESERVED)
+        registers = abi.observed(self.architecture, *saved)
+        return Left(
+            {register.name: self._read(register.name) for register in registers},
+            stack.data[: pointer - stack.address],
         )
 
     def _system_call(self) -> None:
