@@ -121,6 +121,7 @@ def test_one_case_among_many_others(
     assert adversary.breaks.value not in proved(path, target_in(path), more=adversary.under)
 
 
+@pytest.mark.every_fault
 def test_of_a_third_attempt_nothing_is_known(tmp_path: Path) -> None:
     (adversary,) = (one for one in ADVERSARIES if one.name == "third-attempt")
     path = adversary.path(tmp_path, "loongarch64")
