@@ -73,9 +73,8 @@ def test_what_is_refuted(jobs: str, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert run(["replay", str(file), "--property", "stream"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"{STUBS[0]}: stream: {outcome.results[0].properties[0].reason}"
-    assert [line for line in lines if line.startswith("  reproduced just so, by qemu-")] == [
-        lines[2]
-    ] * len(STUBS)
+    again = [line for line in lines if line.startswith("  reproduced just so, by qemu-")]
+    assert len(again) == len(STUBS)
     for refused, instead in (
         (["replay", str(file), "-o", str(tmp_path / "out")], "leave out --output"),
         (["explain", str(file), "--html", str(tmp_path / "page")], "replay executes them again"),

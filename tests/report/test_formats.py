@@ -169,6 +169,42 @@ def test_page_is_self_contained_and_well_formed() -> None:
         assert all(caveat.value in text for caveat in result.caveats)
 
 
+def test_each_contract_has_its_theorem() -> None:
+    both, one, other = (
+        " ".join(re.sub(r"<[^>]*>", " ", rendered("html", Outcome(results))).split())
+        for results in (RESULTS, (samples.PROVED,), (samples.GETRANDOM,))
+    )
+    for text in (both, other):
+        assert "∥ B c + m + 1" in text
+        assert f"taken as its contract says 876 bytes at 0x760, {samples.EMBEDDED.located}" in text
+        assert "8192 bytes in front of the image, pages of 65536 bytes" in text
+        again = "prove --contract getrandom --page-size 65536 --data-page 8192 linux-binary"
+        assert again in text
+        assert all(" ".join(line.split()) in text for line in samples.HISTORY.account)
+    for text in (both, one):
+        assert "= counter + nblocks mod 2 64" in text
+    assert "∥" not in one
+    assert "nblocks" not in other
+    assert "Stack writes" not in other
+    assert "ChaCha20 and getrandom in the vDSO" in both
+    assert "getrandom in the vDSO" in other
+
+
+@pytest.mark.parametrize("name", sorted({*FORMATS} - {"sarif"}))
+def test_what_was_taken_for_granted_is_named(name: str) -> None:
+    """The bytes of the ChaCha20 on whose contract a getrandom rests."""
+    called = "9" * 64
+    environment = samples.GETRANDOM.environment
+    assert environment is not None
+    result = replace(
+        samples.GETRANDOM,
+        environment=replace(
+            environment, chacha20=replace(environment.chacha20, function_sha256=called)
+        ),
+    )
+    assert called in rendered(name, Outcome((result,)))
+
+
 def test_pdf_is_written_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "r.json"
     source.write_text(dumps(to_json(Outcome(RESULTS))))

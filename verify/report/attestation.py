@@ -11,7 +11,7 @@ import json
 from typing import Any
 
 from verify.report.formats import reason
-from verify.resultjson import Outcome
+from verify.resultjson import Outcome, encode
 from verify.verdict import Result, Verdict
 
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -51,6 +51,8 @@ def _statement(result: Result) -> dict[str, Any]:
                 "sha256": target.function_sha256,
                 "architecture": target.architecture,
             },
+            "contract": result.contract.value,
+            "environment": encode(result.environment),
             "verdicts": {p.property: p.verdict.value for p in result.properties},
             "reasons": {p.property: reason(p) for p in result.properties if reason(p)},
             "caveats": [caveat.value for caveat in result.caveats],

@@ -8,6 +8,7 @@ from verify.report.counterexample import grid, place
 from verify.report.loops import loop_rows, spans
 from verify.report.memory import picture, touched
 from verify.report.templating import environment
+from verify.report.theorem import NAMES, commands, contracts_of, subject
 from verify.resultjson import Outcome
 
 
@@ -22,12 +23,16 @@ def render(outcome: Outcome) -> str:
         "place": place,
     }
     made.globals |= {
+        "NAMES": NAMES,
+        "commands": commands,
         "compared": compared,
+        "contracts_of": contracts_of,
         "loop_rows": loop_rows,
         "picture": picture,
         "span": span,
         "spans": spans,
         "stretches": stretches,
+        "subject": subject,
         "touched": touched,
     }
     return made.get_template("html.j2").render(

@@ -54,6 +54,12 @@ def _suite(result: Result) -> ElementTree.Element:
         ("sha256", result.target.sha256),
         ("function_sha256", result.target.function_sha256),
         ("architecture", result.target.architecture),
+        ("contract", result.contract.value),
+        *(
+            [("chacha20_sha256", result.environment.chacha20.function_sha256)]
+            if result.environment
+            else []
+        ),
         ("caveats", caveats(result)),
         *result.tools.items(),
     ):

@@ -41,6 +41,8 @@ def _subtests(result: Result) -> Iterator[str]:
     yield VERSION
     yield f"# Subtest: {_description(title(result))}"
     yield f"# function sha256 {result.target.function_sha256}, caveats {caveats(result)}"
+    if result.environment is not None:
+        yield f"# chacha20 sha256 {result.environment.chacha20.function_sha256}"
     yield f"1..{len(result.properties)}"
     for number, found in enumerate(result.properties, 1):
         yield from _property(number, found)

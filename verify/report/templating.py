@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 import textwrap
 from collections.abc import Sequence
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from verify.errors import printable
+from verify.report.environment import placed
 from verify.report.formats import caveats, reason, title
+from verify.report.theorem import inputs
 from verify.verdict import Result
 
 COLUMNS = 79
@@ -47,9 +48,10 @@ def environment(*, escape: bool) -> Environment:
     )
     made.filters |= {
         "caveats": caveats,
+        "placed": placed,
         "fill": fill,
+        "inputs": inputs,
         "printable": printable,
-        "quoted": lambda text: shlex.quote(printable(text)),
         "reason": reason,
         "title": title,
         "verdict_of": verdict_of,
