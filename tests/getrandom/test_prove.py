@@ -153,7 +153,7 @@ def test_a_fault(fault: Fault) -> None:
     ("fault", "architecture"),
     [
         pytest.param(
-            fault, architecture, marks=pytest.mark.long if number % 8 else pytest.mark.every_fault
+            fault, architecture, marks=pytest.mark.long if number % 7 else pytest.mark.every_fault
         )
         for number, (fault, architecture) in enumerate(
             product(SHARED, ("arm64", "riscv64", "s390x", "x86_64"))

@@ -133,6 +133,14 @@ def test_condition_code(name: str, width: int) -> None:
             assert evaluate([term], values)[term] == code(a & mask, b & mask, old, width), (a, b)
 
 
+def test_a_test_of_one_bit() -> None:
+    """tmll r2, 4: all of the bits tested are zero, or all are one."""
+    _, _, register = run("a7210004")
+    term = register("cc")
+    for value in (*VALUES, 4, 5, 2**64 - 5):
+        assert evaluate([term], given([term], r2=value))[term] == (3 if value & 4 else 0)
+
+
 def test_counter_of_two_words() -> None:
     """alsih r3, 1; alcr r3, r1: the carry of the higher half goes into the lower one."""
     _, _, register = run("cc3a00000001b9980031")
@@ -374,12 +382,12 @@ def test_lifting_does_not_depend_on_the_host(facilities_of_host: int) -> None:
 
 def test_other_ways_to_set_the_condition_code_are_not_executed() -> None:
     with pytest.raises(Unsupported, match="0x1000: KeyError"):
-        run("a72100011815")  # tmll r2, 1; lr r1, r5
+        run("a72100031815")  # tmll r2, 3; lr r1, r5
 
 
 def test_what_an_instruction_left_unfinished_is_forgotten() -> None:
     engine, machine, _ = run("1815")
-    code = bytes.fromhex("a72100011815")
+    code = bytes.fromhex("a72100031815")
     engine = engine_for(
         by_name("s390x"),
         lambda at, size: code[at - CODE :][:size] if at + size <= CODE + 6 else None,

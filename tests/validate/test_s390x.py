@@ -5,6 +5,7 @@ Where a later version of angr or pyvex passes without an addition, that addition
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from verify.lift.angr_import import import_angr
 from verify.lift.engine import CodeReader, Engine
 from verify.lift.select import engine_for
 from verify.lift.semantics.s390x import HELPERS, OPERATIONS
-from verify.validate.campaign import validate_all
+from verify.validate.campaign import Lifter, validate_all
 from verify.validate.encodings import Form, encoding_of
 from verify.validate.model import Validation
 
@@ -50,6 +51,10 @@ NEEDED = {
     "s390_calculate_cc": "b9980000",  # alcr
     "s390_calculate_cond": "a7040000",  # brc
 }
+MOVES = ("d20010002000", "d20710002000")
+"""mvc of 1 and 8 bytes."""
+TESTS_OF_ONE_BIT = ("a7e10004", "a7e20004")
+"""tmll and tmhh."""
 OF_THE_HARNESS = {"settled"}
 """Helpers that no instruction needs: what the harness itself asks for."""
 
@@ -60,6 +65,7 @@ def stock(architecture: Architecture, code: CodeReader) -> Engine:
     own = set(engine._operations) - OPERATIONS.keys()
     engine._operations = {name: engine._operations[name] for name in own}
     engine._helpers = {name: HELPERS[name] for name in OF_THE_HARNESS}
+    engine._added = ()
     without: Engine = engine
     return without
 
@@ -89,6 +95,17 @@ def test_stock_semantics_do_not(forms: list[Form]) -> None:
     assert passed(validation) == dict.fromkeys(NEEDED, False)
     wrong = {group.form for group in validation.groups if group.mismatches}
     assert {form(NEEDED[f"Iop_SetElem{width}x{count}"]) for width, count in SIZES} <= wrong
+
+
+@pytest.mark.parametrize(
+    ("codes", "lifter", "agrees"),
+    [(MOVES, engine_for, True), (MOVES, stock, False), (TESTS_OF_ONE_BIT, engine_for, True)],
+)
+def test_moves_and_tests_of_one_bit(codes: Sequence[str], lifter: Lifter, agrees: bool) -> None:
+    validation = validate_all(
+        by_name("s390x"), [], 16, forms=[form(code) for code in codes], lifter=lifter
+    )
+    assert [group.passed for group in validation.groups] == [agrees] * len(codes)
 
 
 def test_every_addition_is_needed_by_an_instruction() -> None:

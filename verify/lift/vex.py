@@ -116,7 +116,7 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
             raise Unsupported(address, "execution leaves the code of the image")
         added = self._addition(data)
         if added is not None:
-            return Block(address, (address,), _WORD_BYTES, added)
+            return Block(address, (address,), added.encoded.size, added)
         irsb = pyvex.lift(data, address, self._guest, opt_level=0, max_inst=limit)
         # An instruction that VEX does not decode is marked, but none of the block's bytes.
         decoded = [a for a in irsb.instruction_addresses if a < address + irsb.size]
@@ -138,15 +138,15 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
 
     def _addition(self, data: bytes) -> _Added | None:
         """The meaning that we give to the instruction at the start of the data, if we do."""
-        word = self._word(data)
         for one in self._added:
-            if len(data) >= _WORD_BYTES and word & one.mask == one.value:
+            word = self._word(data, one.size)
+            if len(data) >= one.size and word & one.mask == one.value:
                 return _Added(word, one)
         return None
 
-    def _word(self, data: bytes) -> int:
-        """The number that the bytes at an instruction of 32 bits make."""
-        return int.from_bytes(data[:_WORD_BYTES], "little" if self.layout.little else "big")
+    def _word(self, data: bytes, size: int = _WORD_BYTES) -> int:
+        """The number that the bytes of an instruction of that size make."""
+        return int.from_bytes(data[:size], "little" if self.layout.little else "big")
 
     def run(self, block: Block, machine: Machine) -> list[Successor]:
         """Execute a block, see Engine.run."""

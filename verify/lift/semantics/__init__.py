@@ -45,7 +45,8 @@ def no_operands(_word: int) -> str:
 
 @dataclass(frozen=True)
 class Encoded:
-    """The meaning of every instruction of 32 bits `word` with `word & mask == value`.
+    """The meaning of every instruction of `size` bytes that are the number `word`, with
+    `word & mask == value`.
 
     `operands` shows those of a word as assembly.
     """
@@ -54,6 +55,7 @@ class Encoded:
     value: int
     semantics: Semantics
     operands: Callable[[int], str] = no_operands
+    size: int = 4
 
     def text(self, word: int) -> str:
         """An instruction as assembly."""

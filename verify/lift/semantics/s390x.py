@@ -17,12 +17,17 @@ from typing import Any
 
 from angr import claripy
 
+from verify.lift.engine import Layout
 from verify.lift.flags import FlagThunk
+from verify.lift.machine import Machine
+from verify.lift.semantics import Encoded, Semantics
 from verify.lift.semantics.vex import concat, lanes
 
 _WIDTH = 64
 _RESULT = 32
 _SET = 35
+_ONE_BIT = 63
+"""TEST UNDER MASK with a mask of one bit: the first operand is that bit."""
 
 REGISTERS: Mapping[str, tuple[int, int]] = {
     "fpc": (712, 4),
@@ -102,6 +107,7 @@ _CODES: Mapping[int, Code] = {
     13: _unsigned_result(32, subtract=True, carry=True),
     14: _unsigned_result(64, subtract=True, carry=True),
     15: lambda a, _b, _c: _compared(a == 0, a.SLT(0)),
+    _ONE_BIT: lambda a, _b, _c: claripy.If(a == 0, _code(0), _code(3)),
     _SET: lambda a, _b, _c: a[1:0],
 }
 
@@ -223,6 +229,43 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "Iop_Perm8x16": _permute_one,
     "Iop_Perm8x16x2": _permute,
 }
+
+
+_MVC = 0xD2 << 40
+_MVC_MASK = 0xFF << 40
+
+
+def _move(machine: Machine, layout: Layout, word: int) -> None:
+    """MOVE (MVC): one byte after the other, from the left, each stored before the next is read."""
+    to, source = (_effective(machine, layout, word >> low) for low in (16, 0))
+    for offset in range((word >> 32 & 0xFF) + 1):
+        byte = machine.load(source + offset, 1, machine.little)
+        machine.store(to + offset, byte, machine.little)
+
+
+def _effective(machine: Machine, layout: Layout, field: int) -> Any:
+    """The address that the base and the displacement in the lowest 16 bits of a number make."""
+    base, displacement = field >> 12 & 15, field & 0xFFF
+    register = machine.get(*layout.registers[f"r{base}"]) if base else claripy.BVV(0, _WIDTH)
+    return register + displacement
+
+
+def _moved(word: int) -> str:
+    to, source = word >> 16 & 0xFFFF, word & 0xFFFF
+    length = (word >> 32 & 0xFF) + 1
+    return f"{to & 0xFFF}({length},%r{to >> 12}), {source & 0xFFF}(%r{source >> 12})"
+
+
+ENCODED = (
+    Encoded(
+        _MVC_MASK,
+        _MVC,
+        Semantics("mvc", _move, "z/Architecture Principles of Operation, MOVE (MVC)", ""),
+        _moved,
+        size=6,
+    ),
+)
+"""VEX moves byte by byte by jumping back to the instruction, with a counter that is no register."""
 
 
 _HINTED = {0x06: "vl", 0x0E: "vst", 0x36: "vlm", 0x3E: "vstm"}
