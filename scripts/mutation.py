@@ -10,8 +10,8 @@ from pathlib import Path
 
 from verify.mutate.journal import Header, read
 from verify.mutate.model import Judgement, Operator
-from verify.options import PROPERTIES
-from verify.verdict import Verdict
+from verify.options import PROPERTIES_OF
+from verify.verdict import Contract, Verdict
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "mutation.md"
 
@@ -32,6 +32,13 @@ A scratch register may be left with another value, as long as that gives nothing
 no constant, there is no proof of that: it was the same for both keys of each of 64 pairs,
 executed under QEMU, and the line says so. Where the comparison has no argument, the line says what
 reading the code by hand has shown.
+
+Of a getrandom the function's own code is changed, not the ChaCha20 that it calls. Histories of
+calls are executed first; what departs from the specification is REFUTED
+([getrandom](getrandom.md)). Of the others those need no proof of their own that the comparison
+shows to do the same; there accesses to all memory but the stack have to be in the same order, and
+what each loads is anything, since others use the state. The rest is proved, and then executed with
+an interruption in front of each instruction.
 
 This page is made by `python -m scripts.mutation JOURNAL...` from what the campaigns wrote. Of two
 journals on one function the later one replaces what it has judged again (`mutate --open-in`).
@@ -68,6 +75,10 @@ _WHAT = {
 }
 
 
+GETRANDOM_BY_HAND: dict[tuple[str, int, str], str] = {}
+"""The same for a getrandom, with the address as well."""
+
+
 def page(journals: Iterable[tuple[Header, tuple[Judgement, ...]]]) -> str:
     """The page as Markdown."""
     campaigns = by_function(journals)
@@ -95,11 +106,13 @@ class Campaign:
 
 def by_function(journals: Iterable[tuple[Header, tuple[Judgement, ...]]]) -> list[Campaign]:
     """The journals' campaigns, later judgements in place of earlier ones."""
-    found: dict[str, Campaign] = {}
+    found: dict[tuple[str, str], Campaign] = {}
     for header, judged in journals:
-        before = found.get(header.function_sha256)
+        # A getrandom's function may be little more than a call of what is mutated.
+        key = header.contract, header.function_sha256
+        before = found.get(key)
         campaign = before.amended(header, judged) if before else Campaign(header, judged)
-        found[header.function_sha256] = campaign
+        found[key] = campaign
     return list(found.values())
 
 
@@ -114,9 +127,9 @@ def _campaign(campaign: Campaign) -> Iterator[str]:
     yield f"- mutants: {chosen} of {header.made}; judged: {len(judged)}"
     yield f"- time: {_median(judged):.2f} s in the median on one core\n"
     yield from _operators(judged)
-    yield from _properties(judged)
+    yield from _properties(Contract(header.contract), judged)
     yield from _unknown(judged)
-    yield from _survivors(header.architecture, judged)
+    yield from _survivors(header, judged)
 
 
 def _median(judged: Sequence[Judgement]) -> float:
@@ -145,17 +158,20 @@ def _row(what: str, mine: Sequence[Judgement]) -> str:
     return f"| {what} | {len(mine)} | {refuted} | {equivalent} | {unknown} | {holes} | {score} |"
 
 
-def _properties(judged: Sequence[Judgement]) -> Iterator[str]:
+def _properties(contract: Contract, judged: Sequence[Judgement]) -> Iterator[str]:
     count = Counter(one.refuted_by for one in judged if one.verdict is Verdict.REFUTED)
     yield "| refuted by | mutants |"
     yield "| --- | ---: |"
-    for name in PROPERTIES:
+    for name in dict.fromkeys((*PROPERTIES_OF[contract], *sorted(count))):
         yield f"| `{name}` | {count[name]} |"
-    yield "\nThe first property that is not proved and is seen broken counts.\n"
+    if contract is Contract.CHACHA20:
+        yield "\nThe first property that is not proved and is seen broken counts.\n"
+    else:
+        yield "\nThe first property that is seen broken counts.\n"
 
 
 def _unknown(judged: Sequence[Judgement]) -> Iterator[str]:
-    found = [one for one in judged if one.verdict in (Verdict.UNKNOWN, Verdict.VACUOUS)]
+    found = [one for one in judged if one.open]
     if found:
         yield "### UNKNOWN\n"
         yield "| address | function | mutant | why |"
@@ -164,18 +180,24 @@ def _unknown(judged: Sequence[Judgement]) -> Iterator[str]:
         yield ""
 
 
-def _by_hand(architecture: str, one: Judgement) -> str:
-    found = BY_HAND.get((architecture, one.after))
+def _by_hand(header: Header, one: Judgement) -> str:
+    if header.contract == Contract.CHACHA20.value:
+        found = BY_HAND.get((header.architecture, one.after))
+    else:
+        key = header.architecture, one.mutant.address, one.after
+        found = GETRANDOM_BY_HAND.get(key)
     return f"read by hand: {found}" if found else "**not explained**"
 
 
-def _survivors(architecture: str, judged: Sequence[Judgement]) -> Iterator[str]:
-    found = [one for one in judged if one.verdict is Verdict.PROVED]
-    if found:
-        yield "### PROVED\n"
-        yield "| address | function | mutant | why that is no hole |"
-        yield "| --- | --- | --- | --- |"
-        yield from (_line(one, one.equivalent or _by_hand(architecture, one)) for one in found)
+def _survivors(header: Header, judged: Sequence[Judgement]) -> Iterator[str]:
+    proved = [one for one in judged if one.verdict is Verdict.PROVED]
+    others = [one for one in judged if one.equivalent and one.verdict is not Verdict.PROVED]
+    for title, found in (("PROVED", proved), ("Not proved, but equivalent", others)):
+        if found:
+            yield f"### {title}\n"
+            yield "| address | function | mutant | why that is no hole |"
+            yield "| --- | --- | --- | --- |"
+            yield from (_line(one, one.equivalent or _by_hand(header, one)) for one in found)
 
 
 def _line(one: Judgement, why: str) -> str:

@@ -10,7 +10,7 @@ from verify.history.model import Program
 from verify.lift.select import engine_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from verify.target import Target
 
@@ -27,18 +27,24 @@ def program_of(target: Target, page_bytes: int, data_page: int) -> Program:
     chacha20 = replace(target, function=target.callee, callee=None)
     flow = flow_of(chacha20, engine_for(architecture, target.code), function.address).control
     own = {at for block in flow.blocks.values() for at in block.instructions}
-    wanted = architecture.system_calls.instruction
-    places = own.union(_aligned(target))
     return Program(
         architecture=architecture,
         segments=tuple((segment.address, segment.data) for segment in target.segments),
         entry=function.address,
         instructions=tuple(sorted(own)),
-        system_calls=frozenset(at for at in places if target.code(at, len(wanted)) == wanted),
+        system_calls=system_calls_of(target, own),
         page_bytes=page_bytes,
         data_page=data_page,
         toc=function.toc,
     )
+
+
+def system_calls_of(target: Target, instructions: Iterable[int]) -> frozenset[int]:
+    """The addresses of instructions that make a system call, among these and, where instructions
+    have one length, anywhere in the image."""
+    wanted = target.architecture.system_calls.instruction
+    places = {*instructions, *_aligned(target)}
+    return frozenset(at for at in places if target.code(at, len(wanted)) == wanted)
 
 
 def _aligned(target: Target) -> Iterator[int]:

@@ -69,12 +69,11 @@ class Refutation:
 def refutations(
     program: Program, instructions: Iterable[int], *, every: bool = True
 ) -> dict[str, Refutation]:
-    """By property a small history that shows it broken; with `every` false no more are looked for
-    when some have been found.
+    """By property a small history that shows it broken.
 
-    `instructions` are the addresses at which calls are interrupted.
-
-    Raises QemuError where nothing can be executed.
+    `instructions` are the addresses at which calls are interrupted. With `every` false no more is
+    looked for when something has been found, and that is as it was found. Raises QemuError where
+    nothing can be executed.
     """
     found: dict[str, Refutation] = {}
     for histories in _stages(program, instructions):
@@ -82,8 +81,13 @@ def refutations(
             # Each would take its time; what never ends has shown what it does.
             break
         for one in _broken(program, histories, SECONDS):
-            if one.property not in found and (again := _smallest(program, one)) is not None:
-                found[one.property] = again
+            if one.property not in found:
+                kept = (
+                    _smallest(program, one)
+                    if every
+                    else again(program, one.history, one.property)
+                )
+                found |= {} if kept is None else {one.property: kept}
         if found and not every:
             break
     return found

@@ -38,7 +38,7 @@ def prove_variant(
     start_afresh()
     assert target.callee is not None
     chacha20 = replace(target, function=target.callee, callee=None, alternatives=left)
-    layout = _layout(target, options)
+    layout = layout_of(target, options)
     entry = target.function.address
     properties = prove_getrandom(chacha20, entry, layout, (), options, progress)
     found = Executed(properties)
@@ -91,7 +91,7 @@ def _result(
     )
 
 
-def _layout(target: Target, options: Options) -> Layout | None:
+def layout_of(target: Target, options: Options) -> Layout | None:
     """What was asked for, with the architecture's own in place of what was not."""
     port = target.architecture.getrandom_port
     if port is None:
@@ -103,7 +103,7 @@ def _layout(target: Target, options: Options) -> Layout | None:
 
 
 def _environment(target: Target, options: Options) -> Environment | None:
-    layout, callee = _layout(target, options), target.callee
+    layout, callee = layout_of(target, options), target.callee
     if layout is None or callee is None:
         return None
     code = target.code(callee.address, callee.size) or b""

@@ -71,7 +71,7 @@ def _mapped(program: Program) -> Program:
     for distance in range(PAGE_SIZES[0], FARTHEST + 1, PAGE_SIZES[0]):
         placed = replace(program, data_page=distance)
         done = _called(placed, _STATE)
-        said = f" ({done.breaches[0]})" if done.breaches else ""
+        said = f" ({done.breaches[0].text})" if done.breaches else ""
         if not done.made or done.made[0].call.buffer != _STATE + KEY_OFFSET:
             continue
         for page_bytes in PAGE_SIZES:

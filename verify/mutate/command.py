@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from verify.batch import targets_in
+from verify.contractoption import DataPage, PageSize, require_possible
 from verify.errors import InputError
-from verify.options import Options
+from verify.options import PROPERTIES_OF, Options
 from verify.report.console import console_for
-from verify.verdict import Verdict
+from verify.verdict import Contract, Verdict
 
 if TYPE_CHECKING:
     from verify.mutate.model import Judgement, Mutant
@@ -52,6 +53,14 @@ def mutate(  # noqa: PLR0913  # one for each option
             help="The ChaCha20 function, where it is not found by itself.",
         ),
     ] = None,
+    contract: Annotated[
+        Contract,
+        typer.Option(
+            "--contract", help="What the function has to do. Of a getrandom its ChaCha20 is kept."
+        ),
+    ] = Contract.CHACHA20,
+    page_size: PageSize = None,
+    data_page: DataPage = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the journal after an interruption.")
     ] = False,
@@ -99,7 +108,8 @@ def mutate(  # noqa: PLR0913  # one for each option
 
     Each mutant has one change and is proved anew; what is not proved is executed under QEMU. A
     mutant that is PROVED is a hole in the harness unless it is shown to be equivalent by an
-    argument that the proof does not use.
+    argument that the proof does not use. Of a getrandom histories of calls are executed first, and
+    only mutants that do as specified and are not shown to be equivalent are proved.
 
     Exit code, the first that applies: 1 there is a hole; 2 bad input or usage; 3 some
     mutant is UNKNOWN; 0 every mutant is REFUTED or equivalent.
@@ -111,7 +121,13 @@ def mutate(  # noqa: PLR0913  # one for each option
     from verify.mutate.operators import sample as choose
     from verify.mutate.progress import Progress
 
-    target = _target(file, function)
+    require_possible(
+        contract, certificate=None, cached=False, page_size=page_size, data_page=data_page
+    )
+    options = Options(
+        PROPERTIES_OF[contract], contract=contract, page_bytes=page_size, data_page=data_page
+    )
+    target = _target(file, function, contract)
     try:
         made = mutants_of(target, instructions_of(target), seed)
     except KeyError:
@@ -132,12 +148,12 @@ def mutate(  # noqa: PLR0913  # one for each option
         len(chosen),
         len(made),
         every,
+        contract.value,
     )
-    options = Options()
     with Journal(output, header, resume=resume) as journal:
         left = [mutant for mutant in chosen if mutant.id not in journal.judged]
         if left:
-            _require_proved(target)
+            _require_proved(target, options)
         with Progress(len(chosen), len(chosen) - len(left)) as progress:
 
             def done(judgement: Judgement) -> None:
@@ -154,8 +170,8 @@ def mutate(  # noqa: PLR0913  # one for each option
     return _exit_code(judged)
 
 
-def _target(file: str, function: str | None) -> Target:
-    found = list(targets_in(file, function))
+def _target(file: str, function: str | None, contract: Contract) -> Target:
+    found = list(targets_in(file, function, contract))
     if len(found) != 1:
         raise InputError(file, f"it holds {len(found)} functions; name a file with one")
     if isinstance(found[0], InputError):
@@ -164,14 +180,16 @@ def _target(file: str, function: str | None) -> Target:
 
 
 def instructions_of(target: Target) -> list[int]:
-    """The addresses of the instructions in a function's control flow."""
+    """The addresses of the instructions in a function's control flow; what it calls is left out,
+    but for what a getrandom calls that is not its ChaCha20."""
     from verify.lift.angr_import import import_angr
 
     import_angr()
     from verify.lift.select import engine_for
-    from verify.prove.cfg import control_flow
+    from verify.mutate.shape import SHAPES
 
-    flow = control_flow(engine_for(target.architecture, target.code), target.function.address)
+    contract = Contract.CHACHA20 if target.callee is None else Contract.GETRANDOM
+    flow = SHAPES[contract].flow(target, engine_for(target.architecture, target.code))
     return [address for block in flow.blocks.values() for address in block.instructions]
 
 
@@ -187,11 +205,11 @@ def _left_open(mutants: Sequence[Mutant], path: Path, target: Target) -> tuple[M
     return tuple(mutant for mutant in mutants if mutant.id in left)
 
 
-def _require_proved(target: Target) -> None:
+def _require_proved(target: Target, options: Options) -> None:
     """A campaign says nothing where the function itself is not proved."""
     from verify.run import prove
 
-    result = prove(target, Options())
+    result = prove(target, options)
     if result.verdict is not Verdict.PROVED:
         raise InputError(target.source, f"the function itself is {result.verdict.value}")
 
@@ -209,7 +227,7 @@ def _print(judged: Sequence[Judgement], chosen: Sequence[Mutant]) -> None:
     console = console_for(sys.stdout)
     equivalent = [one for one in judged if one.equivalent]
     holes = [one for one in judged if one.hole]
-    unknown = [one for one in judged if one.verdict in (Verdict.UNKNOWN, Verdict.VACUOUS)]
+    unknown = [one for one in judged if one.open]
     refuted = [one for one in judged if one.verdict is Verdict.REFUTED]
     console.print(
         f"{len(judged)} of {len(chosen)} mutants: {len(refuted)} REFUTED, {len(equivalent)}"

@@ -25,9 +25,10 @@ def _initial(name: str, width: int) -> Any:
 @dataclass(frozen=True)
 class Way:
     """One way through the code: when it is taken, where it leads, the registers at its end (by the
-    ABI's names), its accesses in order, the offsets of the bytes of storage that it writes, and
-    whether it multiplies or divides. `read` are the variables that something of it depends on: a
-    register that keeps its value does not count."""
+    ABI's names), its accesses in order, the offsets of the bytes of storage that it writes, whether
+    it multiplies or divides, and whether it leads into a function that is to come back. `read` are
+    the variables that something of it depends on: a register that keeps its value does not
+    count."""
 
     guard: Term
     target: Term
@@ -36,6 +37,7 @@ class Way:
     written: frozenset[int]
     slow: bool
     read: frozenset[Term]
+    call: bool = False
 
 
 def ways(architecture: Architecture, engine: Engine, blocks: Sequence[Block]) -> tuple[Way, ...]:
@@ -52,7 +54,7 @@ def ways(architecture: Architecture, engine: Engine, blocks: Sequence[Block]) ->
 
 def _way(architecture: Architecture, engine: Engine, successor: Successor) -> Way:
     machine = successor.machine
-    if successor.kind != "jump":
+    if successor.kind not in ("jump", "call"):
         raise Unsupported(machine.instruction, successor.kind)
     term = machine.converter.term
     registers, kept = {}, set()
@@ -83,4 +85,5 @@ def _way(architecture: Architecture, engine: Engine, successor: Successor) -> Wa
         written,
         bool(machine.slow_operands),
         variables([*results, *accesses]),
+        successor.kind == "call",
     )

@@ -12,20 +12,19 @@ under QEMU show that it is the same for different keys; the argument then says s
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from enum import IntEnum
 from functools import cached_property
 from itertools import cycle, islice
 
-from specs.contract import ARGUMENTS
 from verify.arch import Architecture, Saved
 from verify.lift.machine import Unsupported
 from verify.lift.select import engine_for
 from verify.mutate.constants import Constants, constants, several, single
 from verify.mutate.effect import INITIAL, Way, ways
+from verify.mutate.ordered import OrderedPair
 from verify.mutate.pair import Pair, unsatisfiable
-from verify.prove.cfg import ControlFlow, control_flow
+from verify.mutate.shape import SHAPES, Shape, pieces_of
 from verify.qemu import QemuError
 from verify.target import Target
 from verify.terms import (
@@ -36,6 +35,7 @@ from verify.terms import (
     extract,
     var,
 )
+from verify.verdict import Contract
 from verify.witness import candidates, execute, other_key
 
 _WORD = 32
@@ -76,14 +76,15 @@ class _Different(Exception):
     """The functions are not shown to do the same; the message says where."""
 
 
-def equivalence(base: Target, mutant: Target) -> str:
+def equivalence(base: Target, mutant: Target, contract: Contract = Contract.CHACHA20) -> str:
     """The argument in one line, empty where none was found."""
     try:
-        comparison = Comparison(base, mutant)
+        comparison = Comparison(base, mutant, SHAPES[contract])
         try:
             argument = comparison.argument({})
         except _Different:
-            if not any(comparison.constants.values()):
+            if SHAPES[contract].shared or not any(comparison.constants.values()):
+                # What a called function leaves in registers is not known.
                 return ""
             argument = comparison.argument(comparison.constants)
         left = comparison.left
@@ -113,16 +114,29 @@ def _independent_of_the_key(mutant: Target, registers: Collection[str]) -> bool:
 class Comparison:
     """Two functions of the same shape."""
 
-    def __init__(self, base: Target, mutant: Target) -> None:
+    def __init__(
+        self, base: Target, mutant: Target, shape: Shape = SHAPES[Contract.CHACHA20]
+    ) -> None:
+        self._shape = shape
         # Another lifter than that of the proof, where there is one.
         self._base = base
         self._architecture: Architecture = base.architecture.read_by_other() or base.architecture
         self._entry = base.function.address
         self._engines = tuple(engine_for(self._architecture, t.code) for t in (base, mutant))
-        self._flows = tuple(control_flow(engine, self._entry) for engine in self._engines)
+        self._flows = tuple(
+            shape.flow(target, engine)
+            for target, engine in zip((base, mutant), self._engines, strict=True)
+        )
         # What a lifter cuts into several blocks, for their length or for an instruction that it is
         # taught, is one piece here: the cuts may be elsewhere in the mutant.
-        self._pieces = tuple(_pieces(flow) for flow in self._flows)
+        specials = [
+            shape.special(target, flow)
+            for target, flow in zip((base, mutant), self._flows, strict=True)
+        ]
+        if specials[0] != specials[1]:
+            raise _Different("barriers or system calls differ")
+        self._special = specials[0]
+        self._pieces = tuple(pieces_of(flow, self._special) for flow in self._flows)
         self._successors, successors = (
             {address: flow.successors[blocks[-1]] for address, blocks in pieces.items()}
             for flow, pieces in zip(self._flows, self._pieces, strict=True)
@@ -170,6 +184,8 @@ class Comparison:
             related = behind[address]
             if address in self._same_bytes and not related:
                 after: dict[str, Relation] = {}
+            elif address in self._special and address in self._same_bytes:
+                after = self._through(address, related)
             else:
                 after = self._behind(address, related, known.get(address, {}))
             differing |= dict.fromkeys(after)
@@ -185,6 +201,17 @@ class Comparison:
         values = f" with the function's values in {', '.join(used)}" if used else ""
         rest = f"; {', '.join(differing)} may differ behind it, unused" if differing else ""
         return f"the block at {where} does the same from any state{values}{rest}"
+
+    def _through(self, address: int, related: Related) -> dict[str, Relation]:
+        """The registers that may differ behind a barrier or a system call; raises _Different."""
+        calls = self._architecture.system_calls
+        code = self._base.code(address, len(calls.instruction))
+        if code != calls.instruction:
+            return dict(related)
+        if not related.keys().isdisjoint({calls.number, *calls.arguments}):
+            raise _Different(f"the system call at {address:#x} is another one")
+        given = {calls.result, calls.error}
+        return {name: relation for name, relation in related.items() if name not in given}
 
     def _used(self, address: int, known: Mapping[int, Constants]) -> set[str]:
         """The registers with constants that a block of the function reads."""
@@ -217,10 +244,19 @@ class Comparison:
         for ours, theirs in zip(one, two, strict=True):
             apart = self._apart if address == self._entry else frozenset()
             mappings = one_value, {**one_value, **replacement}
-            pair = Pair(ours, theirs, mappings, assumptions, self._architecture, apart)
+            pair = (
+                OrderedPair(ours, theirs, mappings, assumptions, self._architecture)
+                if self._shape.shared
+                else Pair(ours, theirs, mappings, assumptions, self._architecture, apart)
+            )
             self._require(pair, address)
             leaves = ours.target.value is None
-            found = _join(found, self._registers(pair, related, address, leaves=leaves))
+            differ = self._registers(pair, related, address, leaves=leaves and not ours.call)
+            if ours.call and not self._shape.shared:
+                raise Unsupported(address, "calls a function")
+            if differ and (ours.call or (leaves and self._shape.shared)):
+                raise _Different(f"registers differ where the block at {address:#x} leaves")
+            found = _join(found, differ)
         return found
 
     def _states(self, related: Related) -> tuple[dict[Term, Term], list[Term]]:
@@ -252,7 +288,7 @@ class Comparison:
                             pass
         return replacement, assumptions
 
-    def _require(self, pair: Pair, address: int) -> None:
+    def _require(self, pair: Pair | OrderedPair, address: int) -> None:
         """Both take this way in the same states, and access and leave the same memory."""
         theirs = pair.theirs
         if not pair.same_accesses():
@@ -269,7 +305,8 @@ class Comparison:
         """The variables for the stack pointer and the pointers to the regions at the entry, which
         do not overlap by the contract."""
         architecture = self._architecture
-        names = [architecture.stack_pointer, *architecture.arguments[: len(ARGUMENTS) - 1]]
+        arguments = [architecture.arguments[number] for number in self._shape.pointers]
+        names = [architecture.stack_pointer, *arguments]
         layout = self._engines[0].layout.registers
         storages = [architecture.register(name).storage for name in names]
         return frozenset(var(f"{INITIAL}{name}", 8 * layout[name][1]) for name in storages)
@@ -287,7 +324,7 @@ class Comparison:
         return frozenset(found)
 
     def _registers(
-        self, pair: Pair, related: Related, address: int, *, leaves: bool
+        self, pair: Pair | OrderedPair, related: Related, address: int, *, leaves: bool
     ) -> dict[str, Relation]:
         found: dict[str, Relation] = {}
         claims = {name: equal(*values) for name, values in pair.values.items()}
@@ -304,7 +341,9 @@ class Comparison:
                     self.left.add(name)
         return found
 
-    def _relation(self, pair: Pair, related: Related, name: str, claim: Term) -> Relation:
+    def _relation(
+        self, pair: Pair | OrderedPair, related: Related, name: str, claim: Term
+    ) -> Relation:
         if claim is TRUE or self._holds(pair, [claim]):
             return Relation.EQUAL
         ours, theirs = pair.values[name]
@@ -323,31 +362,15 @@ class Comparison:
         size = self._engines[0].layout.registers[register.storage][1]
         return None if register.bits else var(f"{INITIAL}{register.storage}'", 8 * size)
 
-    def _holds(self, pair: Pair, claims: Iterable[Term], *, memory: bool = False) -> bool:
+    def _holds(
+        self, pair: Pair | OrderedPair, claims: Iterable[Term], *, memory: bool = False
+    ) -> bool:
         claim = conjunction(claims)
         if claim is TRUE and not memory:
             return True
         if time.process_time() > self._until:
             raise _Different("out of time")
         return unsatisfiable(pair.script(claim, memory=memory), _SECONDS)
-
-
-def _pieces(flow: ControlFlow) -> dict[int, list[int]]:
-    """Blocks that can only be executed one behind the other, by the address of the first."""
-    before = Counter(target for targets in flow.successors.values() for target in targets)
-    following = {
-        block: targets[0]
-        for block, targets in flow.successors.items()
-        if len(targets) == 1 and before[targets[0]] == 1 and targets[0] > block
-    }
-    inner = set(following.values())
-    pieces = {}
-    for block in flow.blocks:
-        if block not in inner:
-            pieces[block] = [block]
-            while (last := pieces[block][-1]) in following:
-                pieces[block].append(following[last])
-    return pieces
 
 
 def _join(one: Related, two: Related) -> dict[str, Relation]:

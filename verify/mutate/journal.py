@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from verify.errors import InputError
 from verify.mutate.model import Judgement, Mutant, Operator
-from verify.verdict import Verdict
+from verify.verdict import Contract, Verdict
 
 FORMAT = 1
 """Version of the format. It changes when a reader of the old one would misunderstand."""
@@ -41,6 +41,7 @@ class Header:
     selected: int
     made: int
     every: bool
+    contract: str = Contract.CHACHA20.value
 
 
 class Journal:
@@ -100,6 +101,7 @@ _OTHER = {
     "architecture": "on a function of another architecture",
     "sha256": "on another file",
     "function": "on another function",
+    "contract": "with another --contract",
     "function_sha256": "on other bytes of the function",
     "harness": "by another version of vdso-verify",
     "seed": "with another --seed",

@@ -14,7 +14,7 @@ from verify.mutate.model import Judgement, Mutant
 from verify.options import Options
 from verify.qemu import QemuError
 from verify.target import Target
-from verify.verdict import Verdict
+from verify.verdict import Contract, Verdict
 
 if TYPE_CHECKING:
     from verify.lift.engine import Engine
@@ -67,7 +67,12 @@ def judge(base: Target, mutant: Mutant, options: Options, *, every: bool = False
 def judge_with_equivalence(
     base: Target, mutant: Mutant, options: Options, *, every: bool = False
 ) -> Judgement:
-    """As `judge`; a PROVED mutant gets an argument for its equivalence where there is one."""
+    """As `judge`; a PROVED mutant gets an argument for its equivalence where there is one. Those of
+    a getrandom are judged by `judge_getrandom`, always up to the first property."""
+    if options.contract is Contract.GETRANDOM:
+        from verify.mutate.judge_getrandom import judge_getrandom
+
+        return judge_getrandom(base, mutant, options)
     judgement = judge(base, mutant, options, every=every)
     if judgement.verdict is not Verdict.PROVED:
         return judgement

@@ -69,8 +69,9 @@ class Judgement:
 
     `refuted_by` is the property that was seen broken by executing the mutant, with what was seen
     in `reason`; of an UNKNOWN, `reason` says why. `before` and `after` are the instructions as
-    text. `seconds` is wall time in the worker. `equivalent` says, of a PROVED one, why it is no
-    hole in the harness; empty where no argument was found.
+    text. `seconds` is wall time in the worker. `equivalent` says of a PROVED one why it is no
+    hole in the harness, and of one that was not proved why that is not needed; empty where no
+    argument was found.
     """
 
     mutant: Mutant
@@ -86,6 +87,11 @@ class Judgement:
     def hole(self) -> bool:
         """Whether it was proved without an argument that it does what it should."""
         return self.verdict is Verdict.PROVED and not self.equivalent
+
+    @property
+    def open(self) -> bool:
+        """Whether it is neither REFUTED nor PROVED nor shown to be equivalent."""
+        return self.verdict in (Verdict.UNKNOWN, Verdict.VACUOUS) and not self.equivalent
 
 
 def selection_id(mutants: Iterable[Mutant]) -> str:
