@@ -37,7 +37,8 @@ Of a getrandom the function's own code is changed, not the ChaCha20 that it call
 calls are executed first; what departs from the specification is REFUTED
 ([getrandom](getrandom.md)). Of the others those need no proof of their own that the comparison
 shows to do the same; there accesses to all memory but the stack have to be in the same order, and
-what each loads is anything, since others use the state. The rest is proved, and then executed with
+what each loads is anything, since others use the state. The lifter is that of the proof there:
+SLEIGH does not decode `isel`. The rest is proved, and then executed with
 an interruption in front of each instruction.
 
 This page is made by `python -m scripts.mutation JOURNAL...` from what the campaigns wrote. Of two

@@ -83,9 +83,7 @@ def refutations(
         for one in _broken(program, histories, SECONDS):
             if one.property not in found:
                 kept = (
-                    _smallest(program, one)
-                    if every
-                    else again(program, one.history, one.property)
+                    _smallest(program, one) if every else again(program, one.history, one.property)
                 )
                 found |= {} if kept is None else {one.property: kept}
         if found and not every:

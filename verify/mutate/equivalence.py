@@ -118,9 +118,10 @@ class Comparison:
         self, base: Target, mutant: Target, shape: Shape = SHAPES[Contract.CHACHA20]
     ) -> None:
         self._shape = shape
-        # Another lifter than that of the proof, where there is one.
+        # Another lifter than that of the proof, where there is one that reads all of the code.
         self._base = base
-        self._architecture: Architecture = base.architecture.read_by_other() or base.architecture
+        other = None if shape.shared else base.architecture.read_by_other()
+        self._architecture: Architecture = other or base.architecture
         self._entry = base.function.address
         self._engines = tuple(engine_for(self._architecture, t.code) for t in (base, mutant))
         self._flows = tuple(

@@ -17,7 +17,6 @@ from verify.lift.machine import Unsupported
 from verify.lift.select import engine_for
 from verify.mutate.model import Judgement, Mutant
 from verify.qemu import QemuError
-from verify.validate.encodings import encoding_of
 from verify.verdict import Contract, Verdict
 
 if TYPE_CHECKING:
@@ -67,10 +66,6 @@ def judge_getrandom(base: Target, mutant: Mutant, options: Options) -> Judgement
 def _judged(base: Target, mutant: Mutant, options: Options) -> _Said:
     from verify.mutate.equivalence import equivalence
 
-    if _changes_system_call(base, mutant):
-        return _Said(
-            Verdict.UNKNOWN, reason="what the kernel does with this code is not known here"
-        )
     target = mutant.applied(base)
     program = _mutated(_program(base, options), target)
     try:
@@ -135,13 +130,3 @@ def _mutated(program: Program, target: Target) -> Program:
         segments=tuple((segment.address, segment.data) for segment in target.segments),
         system_calls=system_calls_of(target, program.instructions),
     )
-
-
-def _changes_system_call(base: Target, mutant: Mutant) -> bool:
-    """Whether the mutant has a system call with another number in the instruction."""
-    architecture = base.architecture
-    wanted = architecture.system_calls.instruction
-    if mutant.before != wanted or mutant.after == wanted:
-        return False
-    encoding = encoding_of(architecture.instruction_set, architecture.byte_order)
-    return encoding.form(mutant.after) == encoding.form(wanted)

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from verify.arch import Architecture
 from verify.lift.generic import Touch
 from verify.mutate.effect import INITIAL, Way
-from verify.mutate.pair import undefined
 from verify.mutate.traces import place
 from verify.terms import Term, conjunction, definitions, equal, substitute
 
@@ -37,8 +36,9 @@ class OrderedPair:
         loaded = {
             two.value: one.value for one, two in pairs or () if not one.write and one is not two
         }
-        # What is loaded may have the name of another load of the other function.
-        both = {**second, **undefined(theirs), **loaded}
+        # What is loaded may have the name of another load of the other function. What the manual
+        # leaves undefined has one name: whatever it is in the mutant, it may be in the function.
+        both = {**second, **loaded}
 
         def read(*terms: Term) -> list[Term]:
             return substitute(terms, both)

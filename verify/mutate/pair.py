@@ -13,7 +13,7 @@ from verify.mutate.traces import Base, Memory, place
 from verify.terms import Term, conjunction, definitions, equal, substitute, var, variables
 
 
-def undefined(way: Way) -> dict[Term, Term]:
+def _undefined(way: Way) -> dict[Term, Term]:
     """Variables of its own for what the manual leaves undefined: it may differ each time."""
     return {v: var(f"{v.name}'", v.width) for v in way.read if v.name.startswith(UNDEFINED)}
 
@@ -52,7 +52,7 @@ class Pair:
         self._architecture = architecture
         self._memory = Memory(architecture.byte_order, architecture.bits, apart)
         first, second = mappings
-        sides = ((ours, {**first}), (theirs, {**second, **undefined(theirs)}))
+        sides = ((ours, {**first}), (theirs, {**second, **_undefined(theirs)}))
         self._ends = [self._memory.follow(way.touches, mapping) for way, mapping in sides]
         one, two = (_Read(way, mapping) for way, mapping in sides)
         self._one, self._two = one, two
