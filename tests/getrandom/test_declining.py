@@ -11,7 +11,10 @@ from tests.getrandom.adversaries import target_in
 from tests.history.programs import BINARIES
 from verify.arch.patching import Condition
 from verify.getrandom.claims import Claim
+from verify.getrandom.program import program_of
 from verify.getrandom.prove import prove_getrandom
+from verify.getrandom.refute import refutations
+from verify.history import Program
 from verify.target import Alternative, Target
 from verify.verdict import PropertyResult, Verdict
 
@@ -69,6 +72,30 @@ def test_it_is_told() -> None:
     told = {name for name, one in found.items() if one.findings}
     assert told == {Claim.PARAMS.value, Claim.FALLBACK.value}
     assert "serves no call" in found[Claim.FALLBACK.value].findings[0]
+
+
+def executable(code: tuple[int, ...], gate: int | None) -> Program:
+    """What histories are executed on."""
+    target, entry = declining(code, gate)
+    getrandom = replace(target.function, address=entry)
+    return program_of(replace(target, function=getrandom, callee=target.function), 0x1000, 0x2000)
+
+
+def test_it_is_executed_as_such() -> None:
+    one = executable(DECLINES, NOP)
+    assert one.declines
+    assert refutations(one, ()) == {}
+
+
+@pytest.mark.parametrize(
+    ("code", "gate", "broken"),
+    [(DECLINES, None, Claim.FALLBACK), ((*DECLINES[:5], NOP, *DECLINES[6:]), NOP, Claim.PARAMS)],
+    ids=["no branch", "no query"],
+)
+def test_another_is_refuted(code: tuple[int, ...], gate: int | None, broken: Claim) -> None:
+    one = executable(code, gate)
+    assert not one.declines
+    assert broken.value in refutations(one, ())
 
 
 @pytest.mark.parametrize("gate", [None, DECLINES[0] ^ 1 << 5], ids=["none", "no nop"])

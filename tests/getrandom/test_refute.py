@@ -142,7 +142,6 @@ def test_a_call_that_does_not_end() -> None:
     one = program("loongarch64/getrandom")
     found = refutations(patched(one, one.entry, BRANCH_TO_ITSELF), (), every=False)
     assert found.keys() == {Claim.TERMINATION.value}
-    assert found[Claim.TERMINATION.value].history[0].call.len <= 1
 
 
 def test_a_call_that_is_stopped() -> None:

@@ -6,32 +6,37 @@ decline all calls: a getrandom that always falls back is not what the specificat
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from verify.arch import Architecture
 from verify.getrandom.attempts import Part
 from verify.getrandom.claims import Claim, Difference, Note
 from verify.getrandom.compare import differences
 from verify.getrandom.events import SystemCall
 from verify.getrandom.questions import Questions
 from verify.getrandom.setting import Setting
-from verify.target import Alternative
+from verify.target import Alternative, Target
 
 _DECLINES = "serves no call: the query returns -ENOSYS, and the kernel answers every other call"
 
 
 def may_decline(setting: Setting) -> bool:
     """Whether the kernel, on other processors, puts nops in place of code that is reached."""
-    blocks = setting.flow.blocks.values()
-    return any(
-        one.overlaps(block.address, block.size)
-        for one in setting.target.left_out
-        for block in blocks
-        if _does_nothing(setting, one)
+    return nothing_elsewhere(
+        setting.target,
+        ((block.address, block.size) for block in setting.flow.blocks.values()),
     )
 
 
-def _does_nothing(setting: Setting, one: Alternative) -> bool:
-    patching = setting.architecture.patching
+def nothing_elsewhere(target: Target, ranges: Iterable[tuple[int, int]]) -> bool:
+    """Whether the kernel, on other processors than those of this variant, puts nops in place of
+    some of the code in ranges of (address, bytes)."""
+    nops = [one for one in target.left_out if _does_nothing(target.architecture, one)]
+    return any(one.overlaps(*range_) for range_ in ranges for one in nops)
+
+
+def _does_nothing(architecture: Architecture, one: Alternative) -> bool:
+    patching = architecture.patching
     code, nops = one.code, () if patching is None else patching.nops
     while code and (nop := next((nop for nop in nops if code.startswith(nop)), b"")):
         code = code[len(nop) :]

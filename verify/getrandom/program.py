@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from verify.getrandom.declining import nothing_elsewhere
 from verify.getrandom.flow import flow_of
+from verify.history.catalogue import ENOSYS, Histories
+from verify.history.execution import execute
 from verify.history.model import Program
 from verify.lift.select import engine_for
 
@@ -20,14 +23,14 @@ def program_of(target: Target, page_bytes: int, data_page: int) -> Program:
     many bytes in front of address 0.
 
     The instructions are those of its own control flow, without ChaCha20. Raises Unsupported where
-    that cannot be followed.
+    that cannot be followed, QemuError where it has to be executed and cannot.
     """
     architecture, function = target.architecture, target.function
     assert target.callee is not None
     chacha20 = replace(target, function=target.callee, callee=None)
     flow = flow_of(chacha20, engine_for(architecture, target.code), function.address).control
     own = {at for block in flow.blocks.values() for at in block.instructions}
-    return Program(
+    program = Program(
         architecture=architecture,
         segments=tuple((segment.address, segment.data) for segment in target.segments),
         entry=function.address,
@@ -37,6 +40,15 @@ def program_of(target: Target, page_bytes: int, data_page: int) -> Program:
         data_page=data_page,
         toc=function.toc,
     )
+    may_decline = nothing_elsewhere(target, ((at, 1) for at in own))
+    return replace(program, declines=may_decline and _is_not_there(program))
+
+
+def _is_not_there(program: Program) -> bool:
+    """Whether the query says that there is no such function."""
+    query, *_ = Histories(program).named()["query"]
+    ((done,),) = execute(program, [(query,)])
+    return done.result == -ENOSYS
 
 
 def system_calls_of(target: Target, instructions: Iterable[int]) -> frozenset[int]:

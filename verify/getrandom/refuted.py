@@ -26,11 +26,9 @@ HARNESS = "fault of the harness: it was proved, but "
 
 @dataclass(frozen=True)
 class Executed:
-    """The verdicts, `findings` on properties of which nothing is proved, and whether histories were
-    executed."""
+    """The verdicts, and whether histories were executed."""
 
     properties: tuple[PropertyResult, ...]
-    findings: tuple[str, ...] = ()
     executed: bool = False
 
 
@@ -62,11 +60,6 @@ def executed(target: Target, layout: Layout, proved: Sequence[PropertyResult]) -
             if one.property in kept
             else _leaving(one, left.get(Claim(one.property), ()))
             for one in proved
-        ),
-        tuple(
-            f"{name} is broken, of which nothing is proved: {line}"
-            for name in kept.keys() - set(Claim)
-            for line in (*kept[name].account, kept[name].what)
         ),
         executed=True,
     )

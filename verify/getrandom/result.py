@@ -81,7 +81,7 @@ def _result(
     return Result(
         target_summary(target, None),
         found.properties,
-        findings=(*found.findings, *named),
+        findings=named,
         caveats=tuple(one for one in CAVEATS if one not in checked),
         tools=tool_versions(target, executed=found.executed),
         seconds=seconds,

@@ -22,7 +22,8 @@ class Program:
     `segments` are its loaded bytes as (address, bytes). `instructions` are the addresses of its
     instructions, `system_calls` of those that make a system call. The kernel's data page lies
     `data_page` bytes in front of address 0. `toc` is what its caller puts into the register for it,
-    None where there is no such thing.
+    None where there is no such thing. `declines` says that it is for a processor on which the
+    function serves no call.
     """
 
     architecture: Architecture
@@ -33,6 +34,7 @@ class Program:
     page_bytes: int
     data_page: int
     toc: int | None = None
+    declines: bool = False
 
     @property
     def port(self) -> Port:

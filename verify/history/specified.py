@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from specs.getrandom import getrandom
+from specs.getrandom import Run, decline, getrandom
 from specs.getrandom_world import Answer as Given
 from specs.getrandom_world import SystemCall, buffer_after, content_size
 from specs.opaque_state import STATE_BYTES, State, decode, encode, parameter_bytes
@@ -119,7 +119,8 @@ def _call(program: Program, step: Step, state: bytes, moment: int | None) -> Don
     port = program.port
     world = _World(program, step, state, moment)
     before = decode(state, port.byte_order)
-    outcome = getrandom(_Remembering(), port, step.call, before, world)
+    given = _Remembering(), port, step.call, before, world
+    outcome = decline(Run(*given)) if program.declines else getrandom(*given)
     state = encode(outcome.state, port.byte_order)
     if outcome.events and isinstance(outcome.events[-1], SystemCall):
         # The fallback: what it meets is how the state is left.
