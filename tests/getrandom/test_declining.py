@@ -119,6 +119,28 @@ def test_one_that_does_something_else(code: tuple[int, ...], broken: Claim) -> N
     assert broken.value not in proved(code, NOP)
 
 
+SIGN, GIVE_BACK = 0xD503_233F, 0xD503_23BF  # paciasp, autiasp
+DOWN, UP = 0xD100_43FF, 0x9100_43FF  # sub sp, sp, #16; add sp, sp, #16
+LEAVE = 0xAA1E_03E9, 0xAA09_03FE  # mov x9, x30; mov x30, x9
+
+
+@pytest.mark.parametrize(
+    ("before", "right"),
+    [
+        ((SIGN, GIVE_BACK), True),
+        ((SIGN, *LEAVE, GIVE_BACK), True),
+        ((SIGN, DOWN, UP, GIVE_BACK), True),
+        ((SIGN, DOWN, GIVE_BACK, UP), False),
+        ((LEAVE[0], SIGN, LEAVE[1], GIVE_BACK), False),
+        ((SIGN,), False),
+        ((GIVE_BACK,), False),
+    ],
+    ids=["both", "moved", "below", "other pointer", "unsigned", "left signed", "never signed"],
+)
+def test_a_signed_return_address(before: tuple[int, ...], right: bool) -> None:
+    assert (proved((NOP, *before, *DECLINES), NOP) == ALL) is right
+
+
 @pytest.mark.parametrize(
     ("before", "kept"),
     [((), True), (PUSHED, True), (BELOW, False), (ABOVE, False)],

@@ -121,5 +121,7 @@ ARM64 = Architecture(
         data_page=0x2000,
         barriers=((0xFFFF_F0FF, 0xD503_30BF),),  # dmb
         extends="not",
+        signs=((0xD503_233F, "x30"),),  # paciasp
+        authenticates=((0xD503_23BF, "x30"),),  # autiasp
     ),
 )

@@ -16,7 +16,9 @@ class GetrandomPort:
 
     `pushes` are the encodings of instructions that push a register, named with them, on the shadow
     stack; `checks` those of instructions that trap unless a register holds what was pushed last,
-    and take that away.
+    and take that away. `signs` are those of instructions that sign an address in a register under
+    the stack pointer, `authenticates` those that give the address back that was signed under it,
+    and one that faults for anything else.
     """
 
     page_bytes: int
@@ -25,3 +27,5 @@ class GetrandomPort:
     extends: Literal["sign", "zero", "not"]
     pushes: tuple[tuple[int, str], ...] = ()
     checks: tuple[tuple[int, str], ...] = ()
+    signs: tuple[tuple[int, str], ...] = ()
+    authenticates: tuple[tuple[int, str], ...] = ()

@@ -26,13 +26,15 @@ class Origins:
     """Where the variables come from; shared by all paths.
 
     `read` says what those for bytes of the batch were read from. `sources` are, of a variable that
-    stands for something unknown, those that this may depend on.
+    stands for something unknown, those that this may depend on. `signed` are, of one that stands
+    for a signed address, that address and the stack pointer under which it was signed.
     """
 
     def __init__(self) -> None:
         self._numbers = count(1)
         self.read: dict[Term, BatchRead] = {}
         self.sources: dict[Term, frozenset[Term]] = {}
+        self.signed: dict[Term, tuple[Term, Term]] = {}
 
     def fresh(self, what: str, bits: int) -> Term:
         """A variable that is nowhere else."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from specs.opaque_state import BATCH_BYTES
 from verify.arch import Architecture, Saved
-from verify.getrandom import shadow
+from verify.getrandom import shadow, signing
 from verify.getrandom.claims import Claim, Difference
 from verify.getrandom.contracts import chacha20, system_call
 from verify.getrandom.events import BatchRead, Event, Zero
@@ -125,6 +125,10 @@ class Walker:
                 shadow.push(self.setting, machine, self.setting.pushes[at])
             if at in self.setting.checks:
                 shadow.check(self.setting, machine, self.setting.checks[at])
+            if at in self.setting.signs:
+                signing.sign(self.setting, machine, self.setting.signs[at])
+            if at in self.setting.authenticates:
+                signing.authenticate(self.setting, machine, self.setting.authenticates[at])
             if at in self.setting.system_calls:
                 granted = system_call(self.setting, machine)
                 path = replace(path, facts=(*path.facts, *granted))

@@ -64,7 +64,8 @@ class Setting:
     """What is executed: a target whose function is ChaCha20, mapped `base` bytes up, the entry of
     the getrandom that calls it, and its control flow. `calls` are the functions that are executed
     where they are called. `barriers` and `system_calls` are addresses of instructions, `pushes` and
-    `checks` those of the shadow stack's, with the register."""
+    `checks` those of the shadow stack's, with the register, `signs` and `authenticates` those that
+    sign an address in a register and give it back."""
 
     target: Target
     engine: Engine
@@ -77,6 +78,8 @@ class Setting:
     system_calls: frozenset[int]
     pushes: Mapping[int, str]
     checks: Mapping[int, str]
+    signs: Mapping[int, str]
+    authenticates: Mapping[int, str]
     simplify: Simplifier = field(default_factory=Simplifier)
     base: int = BASE
 
@@ -88,7 +91,8 @@ class Setting:
     @cached_property
     def special(self) -> frozenset[int]:
         """The addresses of all instructions that the engine does not execute."""
-        return self.barriers | self.system_calls | self.pushes.keys() | self.checks.keys()
+        named = (self.pushes, self.checks, self.signs, self.authenticates)
+        return self.barriers.union(self.system_calls, *named)
 
     @cached_property
     def conditions(self) -> frozenset[int]:
@@ -158,6 +162,8 @@ def setting_of(target: Target, entry: int, layout: Layout, port: GetrandomPort) 
         ),
         pushes=_encoded(code, port.pushes, order),
         checks=_encoded(code, port.checks, order),
+        signs=_encoded(code, port.signs, order),
+        authenticates=_encoded(code, port.authenticates, order),
     )
 
 
