@@ -24,6 +24,9 @@ PAGE = 0x200_0000
 STATE = PAGE + 0x40
 EAGAIN, EINTR, EFAULT, EINVAL, ENOSYS = 11, 4, 14, 22, 38
 HUGE = 2**31 + 5
+MOST_BUFFER = 0x5000
+HIGH = {64: 0x0013_5000_0000, 32: 0x7000_0000}
+"""An address with high bits, by pointer width."""
 
 KEYS = tuple(bytes((16 * n + m + 1) % 256 for m in range(32)) for n in range(6))
 """What the kernel gives, in order."""
@@ -62,8 +65,8 @@ class Histories:
         size: int = STATE_BYTES,
         buffer: int = BUFFER,
     ) -> Step:
-        """A call for `length` bytes; a buffer for as many is there, up to 4096."""
-        content = b"\xee" * min(length, 4096) if buffer else b""
+        """A call for `length` bytes; a buffer for as many is there, up to MOST_BUFFER."""
+        content = b"\xee" * min(length, MOST_BUFFER) if buffer else b""
         call = Call(buffer, length, flags, address, size)
         return Step(call, generation, is_ready, content, state, answers)
 
@@ -74,7 +77,8 @@ class Histories:
         step, key, other_key = self.step, Answer(32, KEYS[0]), Answer(32, KEYS[1])
         given = Answer(20, bytes(range(100, 120)))
         refused = Answer(-EAGAIN)
-        largest = 2**self.program.architecture.bits - 1
+        bits = self.program.architecture.bits
+        largest, high = 2**bits - 1, HIGH[bits]
         end = self.program.page_bytes - STATE_BYTES
         reseeded = [Answer(32, KEYS[n], generation=8 + n) for n in range(3)]
         query = step(0, state=self.state(7, 0), size=largest, buffer=0)
@@ -83,6 +87,11 @@ class Histories:
             "from the batch": (step(20, state=half), step(30), step(7)),
             "nothing but blocks": (step(128, state=spent), step(64)),
             "batch, blocks and refill": (step(56 + 128 + 10, state=half), step(86), step(1)),
+            "thousands of bytes": (step(56 + 0x3FFF, state=half), step(1)),
+            "high addresses": (
+                step(200, key, state=stale, address=high + 0x40, buffer=high + 0x10_0003),
+                step(40, address=high + 0x40, buffer=high + 0x10_0003),
+            ),
             "exactly the batch": (step(56, state=half), step(96), step(1)),
             "reseeded before": (step(10, key, state=stale), step(90)),
             "no key": (step(20, refused, given, state=stale), step(10, refused, given)),

@@ -216,15 +216,17 @@ class Run:
         """What a signal that stops a call says of the code."""
         if outcome.signal == signal.SIGALRM:
             return Harm.ENDLESS
-        step, at = self.frame.step, outcome.fault_address
+        step, at, pc = self.frame.step, outcome.fault_address, self.entry - self.base
+        inside = any(start <= pc < start + len(data) for start, data in self.program.segments)
+        if outcome.signal == signal.SIGILL:
+            # Outside there is nothing to be executed; inside QEMU need not know it.
+            return Harm.INCONCLUSIVE if inside else Harm.STOPPED
         stack = self.memory[STACK].address
         not_mapped_here = at is None or (
             stack - STACK_LIMIT <= at < stack
             or len(step.buffer) <= at - step.call.buffer < step.call.len
         )
-        if outcome.signal == signal.SIGILL or not_mapped_here:
-            return Harm.INCONCLUSIVE
-        return Harm.STOPPED
+        return Harm.INCONCLUSIVE if not_mapped_here else Harm.STOPPED
 
     def _give_up(self, breach: Breach) -> None:
         """End all calls that have begun."""
