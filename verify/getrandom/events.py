@@ -101,6 +101,23 @@ class Constant:
 
 
 @dataclass(frozen=True)
+class Stored:
+    """A value was written to the first 96 bytes of the state, `size` bytes of it: a constant, if
+    what holds on the path makes it one."""
+
+    at: int
+    start: Linear
+    size: Linear
+    value: Term
+
+    def settled(self, value: int, epoch: int) -> Zero | Constant:
+        """What it is if the value is that."""
+        if value == 0:
+            return Zero(self.at, epoch, self.start, self.size)
+        return Constant(self.at, self.start, self.size, value)
+
+
+@dataclass(frozen=True)
 class Copy:
     """`size` bytes of the batch, from `start` on, were written to the buffer from `to` on."""
 

@@ -14,7 +14,6 @@ from specs.opaque_state import BATCH_BYTES, STATE_BYTES
 from verify.getrandom.events import (
     FIELDS,
     BatchRead,
-    Constant,
     Copy,
     Event,
     Field,
@@ -22,7 +21,7 @@ from verify.getrandom.events import (
     FieldWrite,
     PageRead,
     Refill,
-    Zero,
+    Stored,
 )
 from verify.getrandom.origins import BATCH, Origins
 from verify.lift.convert import Converter
@@ -47,7 +46,7 @@ class GetrandomMemory(RegionMemory):
         super().__init__(little, bases, code, {})
         self._converter = converter
         self.origins = origins
-        self.events: list[Event] = []
+        self.events: list[Event | Stored] = []
         self.at = 0
         self.epoch = 0
         """How often the batch was refilled."""
@@ -165,12 +164,9 @@ class GetrandomMemory(RegionMemory):
             return
         start = self._in_batch(place, size)
         length = Linear(start.width, size)
-        if term.value is None:
-            raise Unsupported(0, "what is written to the batch is no constant")
-        if term.value == 0:
-            self.events.append(Zero(self.at, self.epoch, start, length))
-        else:
-            self.events.append(Constant(self.at, start, length, term.value))
+        stored = Stored(self.at, start, length, term)
+        value = term.value
+        self.events.append(stored if value is None else stored.settled(value, self.epoch))
 
     def refilled(self, counter: Term) -> None:
         """Batch and key are the next two blocks under the key."""

@@ -12,7 +12,7 @@ from verify.arch import Architecture, Saved
 from verify.getrandom import shadow, signing
 from verify.getrandom.claims import Claim, Difference
 from verify.getrandom.contracts import chacha20, system_call
-from verify.getrandom.events import BatchRead, Event, Zero
+from verify.getrandom.events import BatchRead, Event, Stored, Zero
 from verify.getrandom.questions import Facts, Questions
 from verify.getrandom.setting import Setting, granted_of, memory_of
 from verify.lift.engine import Block, Successor
@@ -26,6 +26,7 @@ from verify.terms import (
     const,
     disjunction,
     equal,
+    evaluate,
     linear,
     negate,
     postorder,
@@ -314,13 +315,24 @@ class Walker:
         """The path with what its last block did."""
         new = tuple(memory_of(machine).events)
         done = replace(path, machine=machine)
-        for event in new:
+        for one in new:
+            event = self._settled(done, one) if isinstance(one, Stored) else one
             if checked and isinstance(event, BatchRead | Zero):
                 self._check(done, event)
             granted = [one for one in granted_of(event) if one not in done.facts]
             done = replace(done, events=(*done.events, event), facts=(*done.facts, *granted))
         memory_of(machine).events.clear()
         return done
+
+    def _settled(self, path: Path, event: Stored) -> Event:
+        """What was written, where it can only be one value; raises Unsupported otherwise."""
+        example = self.questions.example(path.facts)
+        if example is not None:
+            value = evaluate([event.value], example, 0)[event.value]
+            only = equal(event.value, const(value, event.value.width))
+            if self.questions.follows(path.facts, only):
+                return event.settled(value, memory_of(path.machine).epoch)
+        raise Unsupported(event.at, "what is written to the batch is no constant")
 
     def _check(self, path: Path, event: BatchRead | Zero) -> None:
         """An access lies in the batch, and reads nothing that was made zero; but where the page may
