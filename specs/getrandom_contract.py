@@ -98,6 +98,11 @@ KERNEL = (
         "where is_ready was read as 1, each generation read afterwards is not 0",
     ),
     Assumption(
+        "generation-in-one-word",
+        "where pointers have 32 bits, one of the two words of the generation is 0 at all times, and"
+        " it is always the same one; the kernel stores the other one at once, as an unsigned long",
+    ),
+    Assumption(
         "generation-new",
         "the generation changes with each reseed, and does not come back to a value that it had",
     ),

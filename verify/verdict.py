@@ -72,6 +72,7 @@ class Caveat(Enum):
     CHACHA20_ZEROED = "chacha20-zeroed"
     """ChaCha20 writes and returns as by its contract also if its key is zeroed meanwhile."""
     DATA_PAGE_GIVEN = "data-page-given"
+    GENERATION_IN_ONE_WORD = "generation-in-one-word"
     """The kernel's data lie where the command says, and pages are as large."""
 
 

@@ -278,6 +278,8 @@ def _trace(setting: Setting, events: tuple[Event, ...]) -> tuple[Trace, Met]:
             case FieldRead(_, Field.IN_USE, value):
                 met["in_use"].append(value)
                 trace.made(Made(f"reads {Place.IN_USE}", ()))
+            case FieldRead(_, Field.FIRST_WORD | Field.SECOND_WORD as word, _):
+                trace.made(Made(f"reads {word}", ()))
             case FieldWrite(_, Field.POS, value):
                 trace.last.pos = value
             case FieldWrite(_, field, value):

@@ -20,10 +20,14 @@ class Field(StrEnum):
     GENERATION = "generation"
     POS = "pos"
     IN_USE = "in_use"
+    FIRST_WORD = "first word of generation"
+    SECOND_WORD = "second word of generation"
 
 
 FIELDS = {
     (GENERATION_OFFSET, 8): Field.GENERATION,
+    (GENERATION_OFFSET, 4): Field.FIRST_WORD,
+    (GENERATION_OFFSET + 4, 4): Field.SECOND_WORD,
     (POS_OFFSET, 1): Field.POS,
     (IN_USE_OFFSET, 1): Field.IN_USE,
 }

@@ -15,6 +15,7 @@ from verify.getrandom.contracts import chacha20, system_call
 from verify.getrandom.events import BatchRead, Event, Stored, Zero
 from verify.getrandom.questions import Facts, Questions
 from verify.getrandom.setting import Setting, granted_of, memory_of
+from verify.getrandom.words import WORD_BYTES, whole
 from verify.lift.engine import Block, Successor
 from verify.lift.machine import Machine, Unsupported
 from verify.lift.memory import STACK, Access
@@ -320,9 +321,19 @@ class Walker:
             if checked and isinstance(event, BatchRead | Zero):
                 self._check(done, event)
             granted = [one for one in granted_of(event) if one not in done.facts]
-            done = replace(done, events=(*done.events, event), facts=(*done.facts, *granted))
+            events = self._with(done.events, event)
+            done = replace(done, events=events, facts=(*done.facts, *granted))
         memory_of(machine).events.clear()
         return done
+
+    def _with(self, events: tuple[Event, ...], event: Event) -> tuple[Event, ...]:
+        """The events and one more; two accesses to the words of a generation are one."""
+        if self.setting.bits == 8 * WORD_BYTES and events:
+            little = self.setting.architecture.byte_order == "little"
+            both = whole(events[-1], event, little)
+            if both is not None:
+                return (*events[:-1], both)
+        return (*events, event)
 
     def _settled(self, path: Path, event: Stored) -> Event:
         """What was written, where it can only be one value; raises Unsupported otherwise."""

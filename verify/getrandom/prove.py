@@ -46,6 +46,8 @@ CAVEATS = (
     Caveat.DATA_PAGE_GIVEN,
 )
 """What every verdict rests on: SOUNDNESS.md."""
+CAVEATS_OF_32_BITS = (Caveat.GENERATION_IN_ONE_WORD,)
+"""What it rests on besides where a generation does not fit into a register."""
 
 DEFAULT = Options(PROPERTIES_OF[Contract.GETRANDOM], contract=Contract.GETRANDOM)
 """Every property, one task at a time."""

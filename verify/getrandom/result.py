@@ -9,7 +9,7 @@ from dataclasses import replace
 from verify.decide import start_afresh
 from verify.getrandom.claims import TITLES, Claim
 from verify.getrandom.lifted import lifted
-from verify.getrandom.prove import CAVEATS, prove_getrandom
+from verify.getrandom.prove import CAVEATS, CAVEATS_OF_32_BITS, prove_getrandom
 from verify.getrandom.refuted import Executed, executed
 from verify.getrandom.setting import Layout
 from verify.lift.machine import Unsupported
@@ -77,12 +77,13 @@ def _result(
     """The result; `forms` are those that were not compared with QEMU, None where it is not known
     which there are."""
     named = (f"not compared with QEMU: {', '.join(forms)}",) if forms else ()
+    assumed = CAVEATS + (CAVEATS_OF_32_BITS if target.architecture.bits == 32 else ())
     checked = {Caveat.LIFTER_UNCHECKED} if forms == () else set()
     return Result(
         target_summary(target, None),
         found.properties,
         findings=named,
-        caveats=tuple(one for one in CAVEATS if one not in checked),
+        caveats=tuple(one for one in assumed if one not in checked),
         tools=tool_versions(target, executed=found.executed),
         seconds=seconds,
         lifters=(target.architecture.lifter.engine,),
