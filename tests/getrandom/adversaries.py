@@ -5,7 +5,7 @@ The case is one of those that `FEW` lets through.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from binaries.build import build
@@ -36,6 +36,39 @@ def few(bits: int = 64) -> tuple[Term, ...]:
 
 FEW = few()
 
+_TAKEN = """\
+	for (word i = 0; i < count; i++) {
+		to[i] = state->batch[pos + i];
+		state->batch[pos + i] = 0;
+	}
+"""
+_TAKEN_IN_WORDS = """\
+	typedef u64 wide __attribute__((may_alias, aligned(1)));
+	typedef u32 half __attribute__((may_alias, aligned(1)));
+	u8 *from = state->batch + pos;
+	word i = 0;
+
+	for (; i + 8 <= count; i += 8) {
+		*(wide *)(to + i) = *(wide *)(from + i);
+		*(wide *)(from + i) = 0;
+	}
+	if (count & 4) {
+		*(half *)(to + i) = *(half *)(from + i);
+		*(half *)(from + i) = 0;
+		i += 4;
+	}
+	for (; i < count; i++) {
+		to[i] = from[i];
+		from[i] = 0;
+	}
+"""
+_CHECKED = "\t\tserved = ONCE(state->generation) == ONCE(rng->generation);\n"
+_WORDS_CHECKED = """\
+		u32 *ours = (u32 *)&state->generation, *theirs = (u32 *)&rng->generation;
+
+		served = ONCE(ours[0]) == ONCE(theirs[0]);
+		served &= ONCE(ours[1]) == ONCE(theirs[1]);
+"""
 _COPY = "\t\tto[i] = state->batch[pos + i];\n"
 _ERASE = "\t\tstate->batch[pos + i] = 0;\n"
 _POS_STORED = "\tstate->pos = pos + count;\n"
@@ -153,3 +186,22 @@ ADVERSARIES = (
     ),
     Adversary("checked-too-early", Claim.GENERATION, _SERVE + _CHECK, _READ + _SERVE + _COMPARED),
 )
+
+
+IN_WORDS = Adversary("in-words", Claim.STREAM, _TAKEN, _TAKEN_IN_WORDS)
+"""Breaks nothing: bytes are moved in words of different sizes."""
+WORD_FROM_ELSEWHERE = replace(
+    IN_WORDS,
+    name="word-from-elsewhere",
+    new=_TAKEN_IN_WORDS.replace("= *(half *)(from + i);", "= *(half *)(from + i - (i == 40));"),
+)
+HALF_WORD_LEFT = replace(
+    IN_WORDS,
+    name="half-word-left",
+    breaks=Claim.ERASURE,
+    new=_TAKEN_IN_WORDS.replace("*(half *)(from + i) = 0;", "*(unsigned short *)(from + i) = 0;"),
+)
+WORDS_CHECKED = Adversary(
+    "words-of-generations-in-turn", Claim.GENERATION, _CHECKED, _WORDS_CHECKED
+)
+"""Is right only if each access finds the same generation as the one before it."""

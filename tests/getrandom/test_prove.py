@@ -12,9 +12,14 @@ from binaries.patches import Fault
 from tests.getrandom.adversaries import (
     ADVERSARIES,
     FEW,
+    HALF_WORD_LEFT,
+    IN_WORDS,
     OTHER_ORDER,
+    WORD_FROM_ELSEWHERE,
+    WORDS_CHECKED,
     Adversary,
     built,
+    few,
     target_in,
 )
 from tests.getrandom.trouble import BAD, TROUBLE
@@ -34,7 +39,7 @@ if TYPE_CHECKING:
 
 DECIDED = {claim.value for claim in Claim}
 ARCHITECTURES = (
-    *("arm64", "arm64be", "loongarch64", "powerpc64elfv2"),
+    *("arm64", "arm64be", "loongarch64", "powerpc", "powerpc64elfv2"),
     *("powerpc64le", "riscv64", "s390x", "x86_64"),
 )
 """Those of which a good getrandom is proved."""
@@ -81,6 +86,36 @@ def test_a_good_one(name: str) -> None:
 def test_a_check_in_the_other_order(architecture: str, tmp_path: Path) -> None:
     path = OTHER_ORDER.path(tmp_path, architecture)
     assert proved(path, target_in(path), more=FEW) == DECIDED
+
+
+@pytest.mark.parametrize(
+    "architecture",
+    [
+        pytest.param(one, marks=() if one == "loongarch64" else pytest.mark.every_fault)
+        for one in INSTRUCTION_SETS
+    ],
+)
+def test_bytes_moved_in_words(architecture: str, tmp_path: Path) -> None:
+    path = IN_WORDS.path(tmp_path, architecture)
+    assert proved(path, target_in(path), more=FEW) == DECIDED
+
+
+@pytest.mark.every_fault
+@pytest.mark.parametrize("architecture", ["loongarch64", "powerpc64le"])
+@pytest.mark.parametrize("wrong", [WORD_FROM_ELSEWHERE, HALF_WORD_LEFT], ids=lambda one: one.name)
+def test_bytes_moved_wrongly_in_words(wrong: Adversary, architecture: str, tmp_path: Path) -> None:
+    path = wrong.path(tmp_path, architecture)
+    assert wrong.breaks.value not in proved(path, target_in(path), more=FEW)
+
+
+@pytest.mark.parametrize("architecture", ["powerpc", "loongarch64"])
+def test_words_of_a_generation_that_are_not_accessed_together(
+    architecture: str, tmp_path: Path
+) -> None:
+    path = WORDS_CHECKED.path(tmp_path, architecture)
+    target = target_in(path)
+    broken = {Claim.FORK.value, Claim.GENERATION.value, Claim.STREAM.value}
+    assert not broken & proved(path, target, more=few(target.architecture.bits))
 
 
 def test_where_the_data_page_is_not() -> None:

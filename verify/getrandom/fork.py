@@ -154,7 +154,8 @@ class _Word:
             case PageRead():
                 return ""
             case FieldRead(_, field, _):
-                return {Field.IN_USE: "i", Field.GENERATION: "g", Field.POS: "u"}[field]
+                letters = {Field.IN_USE: "i", Field.GENERATION: "g", Field.POS: "u"}
+                return letters.get(field, "?")
             case FieldWrite(_, Field.IN_USE, value):
                 return {0: "r", 1: "c"}.get(-1 if value.value is None else value.value, "?")
             case FieldWrite(_, Field.GENERATION, value):
@@ -165,7 +166,7 @@ class _Word:
                 return "w" if value.value == BATCH_BYTES else "u"
             case SystemCall():
                 return self._call(event)
-            case Constant():
+            case Constant() | FieldWrite():
                 return "?"
         return "u"
 

@@ -8,6 +8,7 @@ them comes of the joined one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
@@ -25,6 +26,10 @@ from verify.prove.cfg import ControlFlow
 from verify.terms import Linear, Term, equal, evaluate, linear, variables
 
 _END = -1
+_MOST_PLACES = 4
+"""At so many places, one behind the other, ways are tried to be joined."""
+_MOST_FAILURES = 3
+"""After so many failures nothing more is tried where ways part."""
 
 
 class Joins:
@@ -35,24 +40,56 @@ class Joins:
         self._questions = walker.questions
         self._width = walker.setting.bits
         self.loops = Loops(walker)
-        self._behind = _behind_forks(walker.setting.flow)
+        self._behind = _meetings(walker.setting.flow)
+        self._forks = {
+            block
+            for block, successors in walker.setting.flow.successors.items()
+            if len(successors) > 1 and block in self._behind
+        }
+        self._most: dict[int, int] = {}
+        self._failures: Counter[int] = Counter()
         self._never = {loop.head for loop in walker.setting.flow.loops} - self.loops.heads
 
     def step(self, path: Path) -> list[Path]:
         """Everything that may come of the next block, or of the code up to where its ways join."""
         fork = path.machine.pc
-        if fork in self._behind:
+        if fork in self._forks:
             try:
-                return self._through(path, self._behind[fork])
+                return self._through(path)
             except NotMoving:
-                del self._behind[fork]
+                self._forks.discard(fork)
         return self.loops.step(path)
 
-    def _through(self, path: Path, end: int) -> list[Path]:
-        found, pending = [], [path]
+    def _through(self, path: Path) -> list[Path]:
+        """Everything that comes to where the ways meet, or to a place behind that if they can be
+        joined there. Raises NotMoving."""
+        fork = path.machine.pc
+        met = [self._to(path, [path], self._behind[fork])]
+        if len(met[0]) < 2:
+            return met[0]
+        while len(met) < self._most.get(fork, _MOST_PLACES):
+            end = self._behind.get(met[-1][0].machine.pc)
+            try:
+                met.append(self._to(path, met[-1], _END if end is None else end))
+            except NotMoving:
+                break
+        for number in range(len(met), 0, -1):
+            joined = self._joined(path, met[number - 1])
+            if joined is not None:
+                self._most[fork] = number
+                return [joined]
+        self._failures[fork] += 1
+        if self._failures[fork] == _MOST_FAILURES:
+            self._forks.discard(fork)
+        return met[0]
+
+    def _to(self, start: Path, paths: Iterable[Path], end: int) -> list[Path]:
+        """What comes of paths up to where they meet; raises NotMoving if they have done more than
+        moving since the start."""
+        found, pending = [], list(paths)
         while pending:
             for after in self.loops.step(pending.pop()):
-                new = after.events[len(path.events) :]
+                new = after.events[len(start.events) :]
                 if after.returned or not all(isinstance(one, Moved) for one in new):
                     raise NotMoving
                 if after.machine.pc == end:
@@ -61,8 +98,7 @@ class Joins:
                     raise NotMoving
                 else:
                     pending.append(after)
-        joined = self._joined(path, found) if len(found) > 1 else None
-        return found if joined is None else [joined]
+        return found
 
     def _joined(self, start: Path, paths: Sequence[Path]) -> Path | None:
         """One path in place of some that come from one; None where they are not seen to have moved
@@ -200,14 +236,10 @@ def anything_else(paths: Sequence[Path]) -> Machine:
     return machine
 
 
-def _behind_forks(flow: ControlFlow) -> dict[int, int]:
-    """Where all ways come together again that part behind a block, by the block's address."""
+def _meetings(flow: ControlFlow) -> dict[int, int]:
+    """Where all ways from a block meet, by its address; without those that meet nowhere."""
     graph = networkx.DiGraph()
     for block, successors in flow.successors.items():
         graph.add_edges_from((after, block) for after in successors or (_END,))
     found = networkx.immediate_dominators(graph, _END)
-    return {
-        block: found[block]
-        for block, successors in flow.successors.items()
-        if len(successors) > 1 and found.get(block, _END) != _END
-    }
+    return {block: end for block, end in found.items() if end not in (_END, None)}

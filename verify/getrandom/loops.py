@@ -376,6 +376,10 @@ class _Equation:
         return equal(whole, const(0, rest.width)), unsigned_less_equal(number, most)
 
 
+def _shifted(form: Linear, by: int) -> Linear:
+    return form.plus(Linear(form.width, by))
+
+
 def _candidates(guards: set[Term], number: Term) -> Iterator[tuple[Term, _Equation]]:
     """Bounds on the number of an iteration that comparisons suggest."""
     for part in postorder(sorted(guards, key=repr)):
@@ -391,3 +395,8 @@ def _candidates(guards: set[Term], number: Term) -> Iterator[tuple[Term, _Equati
             whole = equal(form.term(), const(0, number.width))
             equation = _Equation(part if part is whole else FALSE, factor)
             yield equation.of(rest.term(), number)[1], equation
+            if part.op != "=":
+                # What the order allows of this iteration, it allows of one more behind it.
+                for more in (abs(factor), abs(factor) - 1):
+                    later = _shifted(rest, more if factor < 0 else -more)
+                    yield equation.of(later.term(), number)[1], equation

@@ -28,7 +28,10 @@ from verify.lift.machine import UNDEFINED
 from verify.prove.secrets import independent
 from verify.terms import Term, variables
 
-_READ = ("page", Field.GENERATION, Field.IN_USE, "result", "iteration")
+_READ = (
+    *("page", Field.GENERATION, Field.FIRST_WORD, Field.SECOND_WORD, Field.IN_USE),
+    *("result", "iteration"),
+)
 """What variables are called that stand for what may steer: what was read of the data page and of
 the state's scalars, results of system calls, and the number of an iteration."""
 
