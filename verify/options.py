@@ -33,11 +33,12 @@ class Options:
 
     `properties` are ids. `budget` is the solver's budget for one obligation in Z3 resource
     units, which does not depend on the machine; `timeout` bounds one obligation in seconds of
-    wall time on top of it (None: no bound). `jobs` is the number of obligations decided at once.
-    `replay` executes counterexamples under QEMU where it is installed. `certificate` is the
-    directory in which certificates are written. `both_lifters` proves by each of two lifters, which
-    have to agree. `page_bytes` and `data_page` are where a getrandom lies, as in
-    `verify.verdict.Environment`; None: where the architecture's kernels have it.
+    wall time on top of it (None: no bound). `jobs` is the number of obligations decided at once, of
+    getrandoms that of processes. `replay` executes counterexamples under QEMU where it is
+    installed. `certificate` is the directory in which certificates are written. `both_lifters`
+    proves by each of two lifters, which have to agree. `page_bytes` and `data_page` are where a
+    getrandom lies, as in `verify.verdict.Environment`; None: where the architecture's kernels have
+    it.
     """
 
     properties: tuple[str, ...] = PROPERTIES
