@@ -52,8 +52,15 @@ LEAVING = (
         _DONE,
         _at_the_end(_assembly("ld.bu $t5, %0, 95; sltui $t5, $t5, 128")),
     ),
+    Adversary(
+        "byte-in-a-register-at-a-call",
+        Claim.STACK,
+        _DONE,
+        _at_the_end(_assembly("ld.bu $t5, %0, 95")),
+    ),
 )
-"""They leave a byte behind that is not given out, or what follows from it."""
+"""They leave a byte behind that is not given out, or what follows from it; the last one where a
+second attempt calls ChaCha20, which may save registers on the stack."""
 
 STEERED = (
     Adversary(
