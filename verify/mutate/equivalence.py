@@ -24,7 +24,7 @@ from verify.mutate.constants import Constants, constants, several, single
 from verify.mutate.effect import INITIAL, Way, ways
 from verify.mutate.ordered import OrderedPair
 from verify.mutate.pair import Pair, unsatisfiable
-from verify.mutate.shape import SHAPES, Shape, pieces_of
+from verify.mutate.shape import SHAPES, Shape, calls_in, pieces_of
 from verify.qemu import QemuError
 from verify.target import Target
 from verify.terms import (
@@ -137,7 +137,14 @@ class Comparison:
         if specials[0] != specials[1]:
             raise _Different("barriers or system calls differ")
         self._special = specials[0]
-        self._pieces = tuple(pieces_of(flow, self._special) for flow in self._flows)
+        self._pieces = tuple(
+            pieces_of(
+                flow,
+                self._special,
+                calls_in(engine, self._architecture, flow) if shape.shared else frozenset(),
+            )
+            for engine, flow in zip(self._engines, self._flows, strict=True)
+        )
         self._successors, successors = (
             {address: flow.successors[blocks[-1]] for address, blocks in pieces.items()}
             for flow, pieces in zip(self._flows, self._pieces, strict=True)

@@ -8,8 +8,11 @@ from dataclasses import dataclass, replace
 
 from specs.contract import ARGUMENTS
 from specs.getrandom_contract import ARGUMENTS as GETRANDOM_ARGUMENTS
+from verify.arch import Architecture
 from verify.getrandom.flow import flow_of
 from verify.lift.engine import Block, Engine
+from verify.lift.machine import Unsupported
+from verify.mutate.effect import ways
 from verify.prove.cfg import ControlFlow, control_flow
 from verify.target import Target
 from verify.verdict import Contract
@@ -76,9 +79,23 @@ def _parts(block: Block, special: frozenset[int]) -> Iterator[tuple[int, int]]:
     yield start, count
 
 
-def pieces_of(flow: ControlFlow, special: frozenset[int]) -> dict[int, list[int]]:
+def calls_in(engine: Engine, architecture: Architecture, flow: ControlFlow) -> frozenset[int]:
+    """The addresses of blocks that end with a call."""
+    found = set()
+    for address, block in flow.blocks.items():
+        try:
+            if any(way.call for way in ways(architecture, engine, [block])):
+                found.add(address)
+        except Unsupported:
+            continue
+    return frozenset(found)
+
+
+def pieces_of(
+    flow: ControlFlow, special: frozenset[int], calls: frozenset[int]
+) -> dict[int, list[int]]:
     """Blocks that can only be executed one behind the other, by the address of the first; those
-    that are special are by themselves."""
+    that are special are by themselves, and behind a call another piece begins."""
     before = Counter(target for targets in flow.successors.values() for target in targets)
     following = {
         block: targets[0]
@@ -87,6 +104,7 @@ def pieces_of(flow: ControlFlow, special: frozenset[int]) -> dict[int, list[int]
         and before[targets[0]] == 1
         and targets[0] > block
         and special.isdisjoint({block, targets[0]})
+        and block not in calls
     }
     inner = set(following.values())
     pieces = {}
