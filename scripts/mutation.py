@@ -34,12 +34,12 @@ executed under QEMU, and the line says so. Where the comparison has no argument,
 reading the code by hand has shown.
 
 Of a getrandom the function's own code is changed, not the ChaCha20 that it calls. Histories of
-calls are executed first; what departs from the specification is REFUTED
-([getrandom](getrandom.md)). Of the others those need no proof of their own that the comparison
-shows to do the same; there accesses to all memory but the stack have to be in the same order, and
-what each loads is anything, since others use the state. The lifter is that of the proof there:
-SLEIGH does not decode `isel`. The rest is proved, and then executed with
-an interruption in front of each instruction.
+calls, and pairs of calls that differ in secrets, are executed first; what departs from the
+specification or gives something away is REFUTED ([getrandom](getrandom.md)). Of the others those
+need no proof of their own that the comparison shows to do the same; there accesses to all memory
+but the stack have to be in the same order, and what each loads is anything, since others use the
+state. The lifter is that of the proof there, since SLEIGH does not decode `isel`. The rest is
+proved, and then executed with an interruption in front of each instruction.
 
 This page is made by `python -m scripts.mutation JOURNAL...` from what the campaigns wrote. Of two
 journals on one function the later one replaces what it has judged again (`mutate --open-in`).
@@ -76,8 +76,32 @@ _WHAT = {
 }
 
 
-GETRANDOM_BY_HAND: dict[tuple[str, int, str], str] = {}
-"""The same for a getrandom, with the address as well."""
+_POS_AGAIN = (
+    "pos is stored again, from a register, before anything reads it: until then in_use is set, so"
+    " that a handler falls back, and a zeroed page is not made worse"
+)
+_HUGE = "it shows from a length of 2^31 - 2^17 on, for which no history has a buffer"
+GETRANDOM_BY_HAND: dict[tuple[str, int, str], str] = {
+    ("loongarch64", 0x4A0, "nop"): "a1 holds 32 already, and a system call keeps it",
+    ("loongarch64", 0x4DC, "nop"): _POS_AGAIN,
+    ("loongarch64", 0x4DC, "st.b fp, fp(0x88)"): _POS_AGAIN,
+    ("loongarch64", 0x4DC, "st.b ra, fp(0x88)"): _POS_AGAIN,
+    ("loongarch64", 0x514, "st.b zero, a2(0x0); st.b a5, a4(0x0)"): (
+        "the byte has been loaded, and it is not specified whether it goes to the buffer or is"
+        " erased first"
+    ),
+    ("loongarch64", 0x3B8, "beqz a0, 0x3cc"): (
+        "what is left out clears the upper half of flags, which are below 8 here"
+    ),
+    ("loongarch64", 0x4E8, "slt a3, a1, s3"): "both are positive: at most 96, and at most 2^31",
+    ("powerpc64le", 0x47C, "nop"): _POS_AGAIN,
+    (
+        "powerpc64le",
+        0x4E0,
+        "nop",
+    ): "whether a barrier is missing is not looked at, as SOUNDNESS.md says",
+}
+"""What reading has shown of a mutant of a getrandom, by architecture, address and instruction."""
 
 
 def page(journals: Iterable[tuple[Header, tuple[Judgement, ...]]]) -> str:
@@ -129,7 +153,7 @@ def _campaign(campaign: Campaign) -> Iterator[str]:
     yield f"- time: {_median(judged):.2f} s in the median on one core\n"
     yield from _operators(judged)
     yield from _properties(Contract(header.contract), judged)
-    yield from _unknown(judged)
+    yield from _unknown(header, judged)
     yield from _survivors(header, judged)
 
 
@@ -171,22 +195,27 @@ def _properties(contract: Contract, judged: Sequence[Judgement]) -> Iterator[str
         yield "\nThe first property that is seen broken counts.\n"
 
 
-def _unknown(judged: Sequence[Judgement]) -> Iterator[str]:
+def _unknown(header: Header, judged: Sequence[Judgement]) -> Iterator[str]:
     found = [one for one in judged if one.open]
     if found:
         yield "### UNKNOWN\n"
         yield "| address | function | mutant | why |"
         yield "| --- | --- | --- | --- |"
-        yield from (_line(one, one.reason) for one in found)
+        for one in found:
+            read = _read(header, one)
+            yield _line(one, f"{one.reason}; read by hand: {read}" if read else one.reason)
         yield ""
 
 
-def _by_hand(header: Header, one: Judgement) -> str:
+def _read(header: Header, one: Judgement) -> str:
+    """What reading the code has shown, if it has been read."""
     if header.contract == Contract.CHACHA20.value:
-        found = BY_HAND.get((header.architecture, one.after))
-    else:
-        key = header.architecture, one.mutant.address, one.after
-        found = GETRANDOM_BY_HAND.get(key)
+        return BY_HAND.get((header.architecture, one.after), "")
+    return GETRANDOM_BY_HAND.get((header.architecture, one.mutant.address, one.after), "")
+
+
+def _by_hand(header: Header, one: Judgement) -> str:
+    found = _read(header, one)
     return f"read by hand: {found}" if found else "**not explained**"
 
 

@@ -89,14 +89,14 @@ def _judged(base: Target, mutant: Mutant, options: Options) -> _Said:
 def _executed(program: Program, *, interrupted: bool) -> _Said | None:
     """What an execution breaks, None where none breaks anything."""
     from verify.getrandom.refute import refutations
+    from verify.getrandom.residues import residues
 
-    instructions = program.instructions if interrupted else ()
-    found = refutations(program, instructions, every=False)
-    if not found:
-        return None
-    name, one = next(iter(found.items()))
-    call = len(one.history) - 1
-    return _Said(Verdict.REFUTED, name, f"call {call}: {one.text}")
+    found = refutations(program, program.instructions if interrupted else (), every=False)
+    for name, one in found.items():
+        return _Said(Verdict.REFUTED, name, f"call {len(one.history) - 1}: {one.text}")
+    for claim, lines in residues(program).items():
+        return _Said(Verdict.REFUTED, claim.value, lines[-1])
+    return None
 
 
 def _not_proved(target: Target, options: Options) -> str:
