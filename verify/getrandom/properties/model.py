@@ -70,14 +70,17 @@ class Walk:
         return variable in self._public or any(is_called(variable, what) for what in _READ)
 
     def reached(self, variable: Term) -> frozenset[Term]:
-        """A variable, and all that it may depend on."""
-        known = self._reached
-        if variable not in known:
-            known[variable] = self.origins.reached([variable])
-        return known[variable]
+        """All that a variable may depend on; the variable itself where nothing is known of it."""
+        held = self.origins.sources.get(variable)
+        if held is None:
+            return frozenset({variable})
+        # Many have the same sources: all registers behind a call.
+        if held not in self._reached:
+            self._reached[held] = self.origins.reached(held)
+        return self._reached[held]
 
     @cached_property
-    def _reached(self) -> dict[Term, frozenset[Term]]:
+    def _reached(self) -> dict[frozenset[Term], frozenset[Term]]:
         return {}
 
     def unsteering(self, value: Term) -> Term | None:
@@ -106,7 +109,7 @@ class Walk:
         return next(iter(found.values()))
 
     def _unsteering(self, variable: Term) -> Term | None:
-        for one in _sorted(self.reached(variable)):
+        for one in (variable, *_sorted(self.reached(variable))):
             called = is_called(one, DESTROYED) or is_called(one, BELOW)
             if not self.steers(one) and (called or one not in self.origins.sources):
                 return one
@@ -115,11 +118,11 @@ class Walk:
     def _guarded_in(self, variable: Term) -> frozenset[Term]:
         """Of what a variable may depend on, the bytes of the batch, and that of which nothing is
         known."""
-        known = self._guarded
-        if variable not in known:
-            known[variable] = frozenset(
+        known, reached = self._guarded, self.reached(variable)
+        if reached not in known:
+            known[reached] = frozenset(
                 one
-                for one in self.reached(variable)
+                for one in reached
                 if not (
                     self.steers(one)
                     or one in self.origins.sources
@@ -127,10 +130,10 @@ class Walk:
                     or one.name.startswith(_CALLERS)
                 )
             )
-        return known[variable]
+        return known[reached]
 
     @cached_property
-    def _guarded(self) -> dict[Term, frozenset[Term]]:
+    def _guarded(self) -> dict[frozenset[Term], frozenset[Term]]:
         return {}
 
     def unfinished(self, claim: Claim) -> Iterator[Difference]:
