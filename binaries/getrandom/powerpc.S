@@ -65,4 +65,25 @@ function __kernel_getrandom
 	blr
 end_function __kernel_getrandom
 
+#if defined(__powerpc64__) && ELF_VERSION == 1
+
+/* A function of ELFv1 may use the places for parameters in its caller's frame, which a frame of the C
+   code does not have. */
+	.globl	chacha20_in_frame
+	.hidden	chacha20_in_frame
+	.type	chacha20_in_frame, @function
+	.p2align 5
+chacha20_in_frame:
+	mflr	%r0
+	store	%r0, CALLER_LR(%r1)
+	store_update	%r1, -FRAME(%r1)
+	bl	CODE(__arch_chacha20_blocks_nostack)
+	addi	%r1, %r1, FRAME
+	load	%r0, CALLER_LR(%r1)
+	mtlr	%r0
+	blr
+	.size	chacha20_in_frame, . - chacha20_in_frame
+
+#endif
+
 	.hidden	__ehdr_start

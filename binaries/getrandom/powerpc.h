@@ -5,7 +5,8 @@
 #define SYS_GETRANDOM 359
 
 #if defined(ELF_VERSION) && ELF_VERSION == 1
-#define CHACHA20 ".__arch_chacha20_blocks_nostack"
+/* The compiler makes frames of ELFv2 here; powerpc.S has one of ELFv1 around the call. */
+#define CHACHA20 "chacha20_in_frame"
 #else
 #define CHACHA20 "__arch_chacha20_blocks_nostack"
 #endif

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 DECIDED = {claim.value for claim in Claim}
 ARCHITECTURES = (
-    *("arm64", "arm64be", "loongarch64", "powerpc", "powerpc64elfv2"),
-    *("powerpc64le", "riscv64", "s390x", "x86_64"),
+    *("arm64", "arm64be", "loongarch64", "powerpc", "powerpc64"),
+    *("powerpc64elfv2", "powerpc64le", "riscv64", "s390x", "x86_64"),
 )
 """Those of which a good getrandom is proved."""
 INSTRUCTION_SETS = ("arm64", "loongarch64", "powerpc64le", "riscv64", "s390x", "x86_64")
