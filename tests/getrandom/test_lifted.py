@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LOONGARCH64 = BINARIES / "loongarch64/getrandom.so"
 STUB = BINARIES / "loongarch64/looped.so"
-OPTIONS = Options(PROPERTIES_OF[Contract.GETRANDOM], contract=Contract.GETRANDOM)
+OPTIONS = Options(PROPERTIES_OF[Contract.GETRANDOM], replay=False, contract=Contract.GETRANDOM)
 # LoongArch Reference Manual, volume 1: syscall 0, dbar, and amadd.w $a0, $a2, $a1.
 SYSTEM_CALL, BARRIER, BARRIER_MASK, AMADD = 0x002B0000, 0x38720000, 0xFFFF8000, 0x386118A4
 MORE = Adversary(
