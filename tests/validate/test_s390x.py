@@ -6,16 +6,19 @@ Where a later version of angr or pyvex passes without an addition, that addition
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tests.validate.readings import own_target
 from verify.arch import Architecture, by_name
 from verify.lift.angr_import import import_angr
 from verify.lift.engine import CodeReader, Engine
 from verify.lift.select import engine_for
 from verify.lift.semantics.s390x import HELPERS, OPERATIONS
-from verify.validate.campaign import Lifter, validate_all
+from verify.target import CodeSegment, Function
+from verify.validate.campaign import Lifter, validate, validate_all
 from verify.validate.encodings import Form, encoding_of
 from verify.validate.model import Validation
 
@@ -110,3 +113,16 @@ def test_moves_and_tests_of_one_bit(codes: Sequence[str], lifter: Lifter, agrees
 
 def test_every_addition_is_needed_by_an_instruction() -> None:
     assert NEEDED.keys() | OF_THE_HARNESS == OPERATIONS.keys() | HELPERS.keys()
+
+
+def test_both_ways_through_a_comparison_with_a_number() -> None:
+    # cgije %r2, 32, .+12; then returns
+    code = bytes.fromhex("ec280006207c" + 8 * "07fe")
+    target = replace(
+        own_target("s390x/looped.so"),
+        segments=(CodeSegment(0x1000, code, True),),
+        function=Function("words", 0x1000, len(code), "made for a test"),
+    )
+    for seed in range(4):
+        validation = validate(target, 64, seed)
+        assert validation.passed, [group.reason for group in validation.groups]

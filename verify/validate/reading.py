@@ -9,14 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from verify.lift.engine import FAULT, Block, Engine, Successor
 from verify.lift.generic import Touch, touches, unknown_machine
 from verify.lift.machine import UNDEFINED, Unsupported
 from verify.qemu.machines import PROGRAM_COUNTER
-from verify.terms import Term, conjunction, const, extract, substitute, var, variables
+from verify.terms import (
+    Term,
+    conjunction,
+    const,
+    extract,
+    postorder,
+    substitute,
+    var,
+    variables,
+)
 from verify.validate.registers import INITIAL, Registers
 
+_COMPARISONS = frozenset({"=", "bvult", "bvule", "bvslt"})
 _KINDS = ("jump", "call", FAULT)
 
 
@@ -51,6 +62,19 @@ class Reading:
     variables: tuple[Term, ...]
     inputs: tuple[str, ...]
     """What decides what it does: the initial variables, and the registers that they stand for."""
+
+    @cached_property
+    def bounds(self) -> tuple[int, ...]:
+        """The numbers with which it compares what it reads to choose between several paths."""
+        if len(self.paths) == 1:
+            return ()
+        compared = (
+            part.args
+            for part in postorder(path.guard for path in self.paths)
+            if part.op in _COMPARISONS and all(one.op != "ite" for one in part.args)
+        )
+        values = {one.value for args in compared for one in args if one.value is not None}
+        return tuple(sorted(values))
 
     @property
     def fixed(self) -> tuple[int, int] | None:

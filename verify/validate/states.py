@@ -110,15 +110,15 @@ class States:
         """State `number` for an instruction; raises Unplaceable."""
         for _ in range(_ATTEMPTS):
             state = dict(self._backgrounds[number % BACKGROUNDS])
-            self._draw(state, reading.inputs, number)
+            self._draw(state, reading, number)
             whole = number % WHOLE_PAGE_EVERY == 0
             window = self._place(state, reading)
             if window is not None or not any(path.touches for path in reading.paths):
                 return State(state, window, whole)
         raise Unplaceable
 
-    def _draw(self, state: dict[str, int], inputs: tuple[str, ...], number: int) -> None:
-        rng, manner = self._rng, number % 8
+    def _draw(self, state: dict[str, int], reading: Reading, number: int) -> None:
+        rng, manner, inputs = self._rng, number % 8, reading.inputs
         if number < len(_SAME_IN_ALL):
             for name in inputs:
                 self._registers.set(state, name, _SAME_IN_ALL[number] * (1 | 1 << 64))
@@ -130,6 +130,9 @@ class States:
                 value = rng.getrandbits(128)
             elif manner == 2:
                 value = same | same << 64
+            elif manner == 3 and reading.bounds:
+                turn, which = divmod(number // 8, len(reading.bounds))
+                value = reading.bounds[which] + (0, 1, -1)[turn % 3] & (1 << 128) - 1
             elif manner < 6:
                 value = _corner(rng, 64) | _corner(rng, 64) << 64
             else:
