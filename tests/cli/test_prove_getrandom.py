@@ -108,4 +108,6 @@ def test_what_is_proved(jobs: str, tmp_path: Path, capsys: pytest.CaptureFixture
         assert {check.verdict for check in one.checks} == {Verdict.PROVED}
     assert Caveat.CHACHA20_BY_CONTRACT in result.caveats
     assert result.target.sha256 == hashlib.sha256(Path(WHOLE).read_bytes()).hexdigest()
-    assert all(len(line) <= 80 for line in output.splitlines() if not line.startswith("file "))
+    assert [line.split()[:2] for line in output.splitlines()[3 : 3 + len(Claim)]] == [
+        [claim.value, "PROVED"] for claim in Claim
+    ]
