@@ -13,6 +13,16 @@ if TYPE_CHECKING:
     from verify.history import Program, Step
 
 
+SHOWN = {
+    "copy-checked-at-end": "wiped within the batch",
+    "generation-after-request": "wiped with reseed",
+    "in-use-ignored": "called again with refill",
+    "in-use-not-set": "called again with refill",
+    "key-not-asked-for-if-pos-changes": "wiped with reseed",
+}
+"""By the name of the fault: which interruption shows it."""
+
+
 def wrong(one: Program, steps: Sequence[Step], addresses: Sequence[int]) -> tuple[int, list[int]]:
     """How many of the calls were interrupted, and at which instructions what came of it is not
     what the specification allows."""

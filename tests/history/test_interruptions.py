@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.history.interrupting import wrong
+from tests.history.interrupting import SHOWN, wrong
 from tests.history.programs import EACH_ONCE, FAULTS, faulty, program
 from verify.history import execute
 from verify.history.catalogue import Histories, at
@@ -38,15 +38,6 @@ def test_at_every_instruction(name: str) -> None:
     assert interrupted > 4 * len(one.instructions)
 
 
-SHOWN = {
-    "copy-checked-at-end": "wiped within the batch",
-    "generation-after-request": "wiped with reseed",
-    "in-use-ignored": "called again with refill",
-    "in-use-not-set": "called again with refill",
-}
-"""By the name of the fault: which interruption shows it."""
-
-
 @pytest.mark.parametrize(
     "fault",
     [fault for fault in FAULTS if fault.name in SHOWN],
@@ -55,8 +46,8 @@ SHOWN = {
 def test_a_fault_shows(fault: Fault) -> None:
     binary = faulty(fault)
     step = Histories(binary).interrupted()[SHOWN[fault.name]]
-    # Where a key has just come.
-    near = {made + 4 * n for made in binary.system_calls for n in range(1, 17)}
+    # Where a key is about to be asked for, or has just come.
+    near = {made + 4 * n for made in binary.system_calls for n in range(-16, 17)}
     interrupted, found = wrong(binary, [step], sorted(near.intersection(binary.instructions)))
     assert 0 < len(found) <= interrupted
 
