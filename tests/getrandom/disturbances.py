@@ -23,10 +23,6 @@ _CLAIM = "\tONCE(state->in_use) = 1;\n"
 _LOOP = "\tfor (int attempt = 0; attempt < ATTEMPTS && !served; attempt++) {\n"
 _REFRESH = "\t\tif (!refresh(rng, state))\n\t\t\tbreak;\n"
 _TAKE = "\tword pos = state->pos, count = BATCH - pos;\n"
-_STORED = (
-    "\tif (ONCE(state->generation) == generation)\n\t\treturn 1;\n"
-    "\tONCE(state->generation) = generation;\n"
-)
 
 
 @dataclass(frozen=True)
@@ -91,18 +87,6 @@ DISTURBANCES = (
             f"\t\tif (size != 200)\n\t{_CHECK}",
         ),
         "wiped with refill",
-    ),
-    Disturbance(
-        Adversary(
-            "no-key-asked-for-where-pos-changes",
-            Claim.FORK,
-            _STORED,
-            "\tu8 was = ONCE(state->pos);\n"
-            "\tif (ONCE(state->generation) == generation)\n\t\treturn 1;\n"
-            "\tONCE(state->generation) = generation;\n"
-            "\tif (ONCE(state->pos) < was)\n\t\treturn 1;\n",
-        ),
-        "wiped with reseed",
     ),
     Disturbance(
         Adversary(
