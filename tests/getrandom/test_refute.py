@@ -152,6 +152,15 @@ def test_a_call_that_is_stopped() -> None:
     assert all("signal 11" in one.text for one in found.values())
 
 
+def test_a_register_that_is_saved_below_the_stack_pointer() -> None:
+    """std r29, -0x7f78(r1) instead of 0x88(r1)"""
+    one = program("powerpc64le/getrandom")
+    save = next(at for at in one.instructions if word_at(one, at) == 0xFBA1_0088)
+    found = refutations(patched(one, save, 0xFBA1_8088), (), every=False)
+    assert found.keys() == {Claim.ABI.value}
+    assert "below the stack pointer" in found[Claim.ABI.value].text
+
+
 def test_what_is_not_granted() -> None:
     histories = Histories(program("loongarch64/getrandom")).named()
     refused = {name for name, history in histories.items() if not is_granted(history)}

@@ -122,6 +122,9 @@ class Histories:
             "unknown flags": tuple(
                 step(3, Answer(-EINVAL), state=half, flags=1 << bit) for bit in (3, 4, 15, 16, 31)
             ),
+            "unknown flag, at the start of a page": (
+                step(3, Answer(-EINVAL), state=half, flags=8, address=PAGE),
+            ),
             "other sizes of the state": tuple(
                 step(20, given, state=half, size=size)
                 for size in (0, 143, 145, 144 + (1 << 16), largest - 1, largest)

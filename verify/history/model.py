@@ -115,7 +115,7 @@ class Harm(Enum):
     """What else a call can do that a caller may not expect."""
 
     MEMORY = "it writes memory that is not its own"
-    STACK = "it writes what its caller has on the stack"
+    STACK = "it writes what its caller has on the stack, or uses what lies below its own"
     REGISTER = "it does not restore a register"
     STOPPED = "it ends in another way than by a return"
     ENDLESS = "it does not end"

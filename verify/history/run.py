@@ -123,8 +123,10 @@ class Run:
         if outcome.signal is None:
             self._return()
         elif outcome.signal != signal.SIGILL or at not in self.traps:
-            text = f"signal {outcome.signal} at {at:#x} stops it"
-            self._give_up(Breach(self._harm(outcome), text))
+            harm, text = self._harm(outcome), f"signal {outcome.signal} at {at:#x} stops it"
+            if harm is Harm.STACK:
+                text = f"the instruction at {at:#x} uses what lies below the stack pointer"
+            self._give_up(Breach(harm, text))
         elif not self._interrupt(at):
             self._system_call()
 
@@ -222,6 +224,9 @@ class Run:
             # Outside there is nothing to be executed; inside QEMU need not know it.
             return Harm.INCONCLUSIVE if inside else Harm.STOPPED
         stack = self.memory[STACK].address
+        unused = self._read(self.architecture.stack_pointer) - self.architecture.red_zone
+        if at is not None and stack - STACK_LIMIT <= at < min(stack, unused - qemu.PAGE):
+            return Harm.STACK
         not_mapped_here = at is None or (
             stack - STACK_LIMIT <= at < stack
             or len(step.buffer) <= at - step.call.buffer < step.call.len
