@@ -161,6 +161,14 @@ def test_a_register_that_is_saved_below_the_stack_pointer() -> None:
     assert "below the stack pointer" in found[Claim.ABI.value].text
 
 
+def test_an_error_of_zero() -> None:
+    """cmpdi r3, 1 instead of cmpdi r3, 0 in front of the branch that tells errors apart"""
+    one = program("powerpc64le/getrandom")
+    test = next(at for at in one.instructions if word_at(one, at) == 0x2C23_0000)
+    found = refutations(patched(one, test, 0x2C23_0001), (), every=False)
+    assert found.keys() == {Claim.FALLBACK.value}
+
+
 def test_what_is_not_granted() -> None:
     histories = Histories(program("loongarch64/getrandom")).named()
     refused = {name for name, history in histories.items() if not is_granted(history)}

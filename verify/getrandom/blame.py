@@ -35,6 +35,7 @@ _HARMS = {
     Harm.MEMORY: Claim.FOOTPRINT.value,
     Harm.STACK: Claim.ABI.value,
     Harm.REGISTER: Claim.ABI.value,
+    Harm.ERROR: Claim.FALLBACK.value,
     Harm.ENDLESS: Claim.TERMINATION.value,
 }
 _FIELDS = {

@@ -78,7 +78,7 @@ class Histories:
         given = Answer(20, bytes(range(100, 120)))
         refused = Answer(-EAGAIN)
         bits = self.program.architecture.bits
-        largest, high = 2**bits - 1, HIGH[bits]
+        largest, high, upper = 2**bits - 1, HIGH[bits], 7 + (1 << 32)
         end = self.program.page_bytes - STATE_BYTES
         reseeded = [Answer(32, KEYS[n], generation=8 + n) for n in range(3)]
         query = step(0, state=self.state(7, 0), size=largest, buffer=0)
@@ -150,6 +150,13 @@ class Histories:
             ),
             "huge, not ready": (step(HUGE, Answer(-EINTR), state=half, is_ready=0),),
             "huge, no key": (step(HUGE, refused, Answer(-ENOSYS), state=stale),),
+            "no lower half of a length": (
+                step(1 << bits // 2, refused, Answer(-ENOSYS), state=stale),
+            ),
+            "reseeded in the upper half": (step(20, key, state=half, generation=upper),),
+            "reseeded in the upper half meanwhile": (
+                step(20, Answer(32, KEYS[0], generation=upper), other_key, state=stale),
+            ),
         }
 
     def interrupted(self, pos: int = 40) -> dict[str, Step]:

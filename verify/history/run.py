@@ -319,7 +319,10 @@ class Run:
     def _breaches(self) -> tuple[Breach, ...]:
         """What a caller may not expect at the return."""
         architecture, frame = self.architecture, self.frame
+        calls = architecture.system_calls
         found = []
+        if calls.error and self._read(calls.error) and not self._read(calls.result):
+            found.append(Breach(Harm.ERROR, "it tells an error, and the number 0"))
         for name, was in frame.expected.items():
             offset = self.memory[name].foreign(was)
             if offset is not None:
