@@ -157,7 +157,9 @@ class _Word:
                 letters = {Field.IN_USE: "i", Field.GENERATION: "g", Field.POS: "u"}
                 return letters.get(field, "?")
             case FieldWrite(_, Field.IN_USE, value):
-                return {0: "r", 1: "c"}.get(-1 if value.value is None else value.value, "?")
+                known = ((0, "r"), (1, "c"))
+                found = (letter for n, letter in known if self._same(value, const(n, value.width)))
+                return next(found, "?")
             case FieldWrite(_, Field.GENERATION, value):
                 if value.value == 0:
                     return "z"
