@@ -94,9 +94,6 @@ GETRANDOM_BY_HAND: dict[tuple[str, int, str], str] = {
     ("loongarch64", 0x4DC, "nop"): _POS_AGAIN,
     ("loongarch64", 0x4DC, "st.b fp, fp(0x88)"): _POS_AGAIN,
     ("loongarch64", 0x4E8, "slt a3, a1, s3"): _POSITIVE,
-    ("loongarch64", 0x510, "ld.d a5, a2(0x0)"): (
-        "only the lowest byte is stored, and the seven others are the state's as well"
-    ),
     ("loongarch64", 0x514, "st.b zero, a2(0x0); st.b a5, a4(0x0)"): (
         "the byte has been loaded, and it is not specified whether it goes to the buffer or is"
         " erased first"
