@@ -198,6 +198,9 @@ CHANGES: dict[str, Callable[[Target], Target]] = {
     "what is patched": _field(
         alternatives=(Alternative(0, b"1234", Condition((("x", True),), True)),)
     ),
+    "what a variant lacks": _field(
+        left_out=(Alternative(0, b"1234", Condition((("x", True),), True)),)
+    ),
     "what cannot be known": _field(patching_unknown="why"),
     "why nothing can be said": _field(unusable="why"),
     "that it runs": _field(running=True),

@@ -122,6 +122,7 @@ def key_of(target: Target, options: Options, harness: Mapping[str, str]) -> str:
         "lifter": repr(target.architecture.lifter),
         "function": [function.address, function.size, function.toc],
         "callee": repr(target.callee),
+        "left out": [repr(one) for one in target.left_out],
         "bytes": [
             [one.address, one.executable, hashlib.sha256(one.data).hexdigest()]
             for one in target.segments
