@@ -28,9 +28,9 @@ from verify.getrandom.events import (
     Zero,
 )
 from verify.getrandom.kept import not_kept
-from verify.getrandom.loops import joined_with
 from verify.getrandom.paths import Path
 from verify.getrandom.questions import Facts, Questions
+from verify.getrandom.ranges import joined_with
 from verify.getrandom.setting import Setting, memory_of
 from verify.getrandom.specification import Begin, Specified, specified
 from verify.getrandom.trace import (

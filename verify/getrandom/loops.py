@@ -9,36 +9,30 @@ that does anything else is executed as it stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from verify.getrandom.events import Copy, Event, Moved
+from verify.getrandom.bounds import Equation, candidates
+from verify.getrandom.events import Moved
 from verify.getrandom.origins import COPIED, MOVED, is_called
 from verify.getrandom.paths import Path, Walker
 from verify.getrandom.questions import Facts
+from verify.getrandom.ranges import all_before, merged
 from verify.getrandom.setting import memory_of
 from verify.getrandom.shadow import SHADOW
 from verify.lift.machine import Machine, Unsupported
 from verify.lift.memory import STACK
 from verify.prove.cfg import NaturalLoop
 from verify.terms import (
-    FALSE,
-    Linear,
     Term,
     add,
-    binary,
     const,
     equal,
     linear,
     negate,
-    postorder,
     substitute,
-    subtract,
-    unsigned_less_equal,
     var,
     variables,
 )
-from verify.terms.term import COMPARE
 
 _PLAIN = 64
 """A loop that never branches is executed this often before it is closed by induction."""
@@ -182,7 +176,7 @@ class Loops:
         """The paths behind the loop, from a generic iteration on which the bounds hold."""
         bounds = self._bounds(start, found, number)
         before = len(path.events)
-        done = tuple(_all_before(event, number) for event in _merged(found.back.events[before:]))
+        done = tuple(all_before(event, number) for event in merged(found.back.events[before:]))
         facts = (*path.facts, *bounds)
         generic = replace(start, facts=facts, events=(*path.events, *done))
         again = self._one(generic, loop, checked=True)
@@ -203,7 +197,7 @@ class Loops:
         known = len(start.facts)
         guards = {guard for path in (found.back, *found.exits) for guard in path.facts[known:]}
         zero, following = const(0, number.width), add(number, const(1, number.width))
-        proposed = dict(_candidates(guards, number))
+        proposed = dict(candidates(guards, number))
         bounds = [
             one for one in proposed if follows(start.facts, substitute([one], {number: zero})[0])
         ]
@@ -219,7 +213,7 @@ class Loops:
                 return tuple(bounds)
             bounds = kept
 
-    def _counted(self, guards: tuple[Term, ...], equation: _Equation, number: Term) -> bool:
+    def _counted(self, guards: tuple[Term, ...], equation: Equation, number: Term) -> bool:
         """Whether the loop goes on only where the equation does not hold, and with each iteration
         comes one nearer to the one in which it does; whatever the rest of the equation is."""
         if abs(equation.factor) != 1 or negate(equation.guard) not in guards:
@@ -297,106 +291,3 @@ def _same_stack(one: Machine, other: Machine) -> bool:
         for key in regions
         for offset, size, value in list(theirs.region(*key))
     )
-
-
-def _merged(events: tuple[Event, ...]) -> list[Moved]:
-    """The events of one iteration, with neighbouring ranges of one kind as one range."""
-    found: list[Moved] = []
-    for event in events:
-        assert isinstance(event, Moved)
-        index = next(
-            (n for n in reversed(range(len(found))) if type(found[n]) is type(event)), None
-        )
-        joined = joined_with(found[index], event) if index is not None else None
-        if joined is not None and index is not None:
-            found[index] = joined
-        else:
-            found.append(event)
-    if sum(isinstance(one, Copy) for one in found) > 1:
-        # They could overlap those of other iterations.
-        raise Unsupported(events[0].at, "an iteration copies to several places")
-    return found
-
-
-def joined_with(first: Moved, second: Moved) -> Moved | None:
-    """One range in place of two of one kind, if the second goes on where the first ends."""
-    if type(first) is not type(second) or first.epoch != second.epoch:
-        return None
-    if first.start.plus(first.size) != second.start:
-        return None
-    size = first.size.plus(second.size)
-    if isinstance(first, Copy):
-        assert isinstance(second, Copy)
-        return replace(first, size=size) if first.to.plus(first.size) == second.to else None
-    return replace(first, size=size)
-
-
-def _all_before(event: Moved, number: Term) -> Moved:
-    """What all iterations before one have done together, of which each does this.
-
-    Raises Unsupported where they leave gaps, or do not go on by constants.
-    """
-    start, step = _moving(event.start, number, event.at)
-    size = event.size.constant
-    steps = [step]
-    whole = Linear(number.width, 0, {number: size}) if size else Linear(number.width, 0)
-    if isinstance(event, Copy):
-        to, step = _moving(event.to, number, event.at)
-        steps.append(step)
-        event = replace(event, to=to)
-    if not event.size.is_constant or any(step != size for step in steps):
-        raise Unsupported(event.at, "the loop does not move bytes one behind the other")
-    return replace(event, start=start, size=whole)
-
-
-def _moving(position: Linear, number: Term, at: int) -> tuple[Linear, int]:
-    """The position in the first iteration, and how far it goes on in each."""
-    step = position.coefficients.get(number, 0)
-    start = position.without(number)
-    inside = variables(start.coefficients)
-    if number in inside or any(is_called(one, MOVED) for one in inside):
-        raise Unsupported(at, "a position depends on more than the iteration")
-    return start, step
-
-
-@dataclass(frozen=True)
-class _Equation:
-    """A comparison that says something of rest + factor * number. `guard` is the comparison."""
-
-    guard: Term
-    factor: int
-
-    def of(self, rest: Term, number: Term) -> tuple[Term, Term]:
-        """That the sum is zero, and the bound on the number that this suggests."""
-        whole = linear(rest).plus(linear(number), self.factor).term()
-        most = rest if self.factor < 0 else subtract(const(0, rest.width), rest)
-        shift = const(abs(self.factor).bit_length() - 1, rest.width)
-        if shift.value:
-            most = binary("bvlshr", most, shift)
-        return equal(whole, const(0, rest.width)), unsigned_less_equal(number, most)
-
-
-def _shifted(form: Linear, by: int) -> Linear:
-    return form.plus(Linear(form.width, by))
-
-
-def _candidates(guards: set[Term], number: Term) -> Iterator[tuple[Term, _Equation]]:
-    """Bounds on the number of an iteration that comparisons suggest."""
-    for part in postorder(sorted(guards, key=repr)):
-        if part.op not in COMPARE or part.args[0].width != number.width:
-            continue
-        left, right = map(linear, part.args)
-        for form in (left.plus(right, -1), left, right):
-            factor = form.coefficients.get(number, 0)
-            rest = form.without(number)
-            power = abs(factor) & (abs(factor) - 1) == 0
-            if not factor or not power or number in variables(rest.coefficients):
-                continue
-            whole = equal(form.term(), const(0, number.width))
-            equation = _Equation(part if part is whole else FALSE, factor)
-            yield equation.of(rest.term(), number)[1], equation
-            if part.op != "=":
-                # What the order allows of this iteration, it allows of one more behind it.
-                for more in (abs(factor), abs(factor) - 1):
-                    later = _shifted(rest, more if factor < 0 else -more)
-                    yield equation.of(later.term(), number)[1], equation

@@ -1,0 +1,70 @@
+"""Ranges of bytes that are moved: neighbours as one, all iterations of a loop as one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from verify.getrandom.events import Copy, Event, Moved
+from verify.getrandom.origins import MOVED, is_called
+from verify.lift.machine import Unsupported
+from verify.terms import Linear, Term, variables
+
+
+def merged(events: tuple[Event, ...]) -> list[Moved]:
+    """The events of one iteration, with neighbouring ranges of one kind as one range."""
+    found: list[Moved] = []
+    for event in events:
+        assert isinstance(event, Moved)
+        index = next(
+            (n for n in reversed(range(len(found))) if type(found[n]) is type(event)), None
+        )
+        joined = joined_with(found[index], event) if index is not None else None
+        if joined is not None and index is not None:
+            found[index] = joined
+        else:
+            found.append(event)
+    if sum(isinstance(one, Copy) for one in found) > 1:
+        # They could overlap those of other iterations.
+        raise Unsupported(events[0].at, "an iteration copies to several places")
+    return found
+
+
+def joined_with(first: Moved, second: Moved) -> Moved | None:
+    """One range in place of two of one kind, if the second goes on where the first ends."""
+    if type(first) is not type(second) or first.epoch != second.epoch:
+        return None
+    if first.start.plus(first.size) != second.start:
+        return None
+    size = first.size.plus(second.size)
+    if isinstance(first, Copy):
+        assert isinstance(second, Copy)
+        return replace(first, size=size) if first.to.plus(first.size) == second.to else None
+    return replace(first, size=size)
+
+
+def all_before(event: Moved, number: Term) -> Moved:
+    """What all iterations before one have done together, of which each does this.
+
+    Raises Unsupported where they leave gaps, or do not go on by constants.
+    """
+    start, step = _moving(event.start, number, event.at)
+    size = event.size.constant
+    steps = [step]
+    whole = Linear(number.width, 0, {number: size}) if size else Linear(number.width, 0)
+    if isinstance(event, Copy):
+        to, step = _moving(event.to, number, event.at)
+        steps.append(step)
+        event = replace(event, to=to)
+    if not event.size.is_constant or any(step != size for step in steps):
+        raise Unsupported(event.at, "the loop does not move bytes one behind the other")
+    return replace(event, start=start, size=whole)
+
+
+def _moving(position: Linear, number: Term, at: int) -> tuple[Linear, int]:
+    """The position in the first iteration, and how far it goes on in each."""
+    step = position.coefficients.get(number, 0)
+    start = position.without(number)
+    inside = variables(start.coefficients)
+    if number in inside or any(is_called(one, MOVED) for one in inside):
+        raise Unsupported(at, "a position depends on more than the iteration")
+    return start, step
