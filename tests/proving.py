@@ -41,13 +41,15 @@ PROGRAMS = tuple(
 
 def _thorough() -> frozenset[str]:
     """The faulty binaries that every run of the tests looks at: all of two architectures, and of
-    each other the first fault that breaks each property."""
+    each other the first fault that breaks each property, but for `termination`, which takes
+    seconds to show."""
     found: dict[tuple[str, str], str] = {}
     for fault in load(BINARIES):
         main = fault.architecture in ("loongarch64", "powerpc64le")
-        found.setdefault(
-            (fault.architecture, fault.name if main else fault.refuted_by[0]), fault.path
-        )
+        breaks = fault.refuted_by[0]
+        if main or breaks != "termination":
+            key = (fault.architecture, fault.name if main else breaks)
+            found.setdefault(key, fault.path)
     return frozenset(found.values())
 
 

@@ -36,7 +36,14 @@ SHOWN = [
 ]
 
 
-@pytest.mark.parametrize(("fault", "property_id", "test"), SHOWN)
+def marks(fault: str) -> tuple[pytest.MarkDecorator, ...]:
+    """The compiler takes long for the first program of one more architecture."""
+    return (pytest.mark.every_fault,) if fault.startswith("s390x/") else ()
+
+
+@pytest.mark.parametrize(
+    ("fault", "property_id", "test"), [pytest.param(*one, marks=marks(one[0])) for one in SHOWN]
+)
 def test_fault_shows(fault: str, property_id: str, test: str, tmp_path: Path) -> None:
     found = counterexample_of(fault, property_id)
     shown = ran(target_of(f"faults/{fault}.so"), found, tmp_path / "shown")
@@ -48,7 +55,11 @@ def test_fault_shows(fault: str, property_id: str, test: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("fault", "property_id"),
-    [(fault, property_id) for fault, property_id, _ in SHOWN if property_id != "timing"],
+    [
+        pytest.param(fault, property_id, marks=marks(fault))
+        for fault, property_id, _ in SHOWN
+        if property_id != "timing"
+    ],
 )
 def test_good_bytes_pass(fault: str, property_id: str, tmp_path: Path) -> None:
     found = counterexample_of(fault, property_id)
