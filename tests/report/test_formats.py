@@ -176,7 +176,7 @@ def test_each_contract_has_its_theorem() -> None:
     )
     for text in (both, other):
         assert "∥ B c + m + 1" in text
-        assert f"taken as its contract says 876 bytes at 0x760, {samples.EMBEDDED.located}" in text
+        assert f"ChaCha20 that it calls 876 bytes at 0x760, {samples.EMBEDDED.located}" in text
         assert "8192 bytes in front of the image, pages of 65536 bytes" in text
         again = "prove --contract getrandom --page-size 65536 --data-page 8192 linux-binary"
         assert again in text

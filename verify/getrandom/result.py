@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 
 from verify.decide import start_afresh
+from verify.getrandom.callee import proved_callee, resting_on
 from verify.getrandom.claims import TITLES, Claim
 from verify.getrandom.lifted import lifted
 from verify.getrandom.prove import CAVEATS, CAVEATS_OF_32_BITS, prove_getrandom
@@ -40,12 +41,24 @@ def prove_variant(
     chacha20 = replace(target, function=target.callee, callee=None, alternatives=left)
     layout = layout_of(target, options)
     entry = target.function.address
-    properties = prove_getrandom(chacha20, entry, layout, (), options, progress)
+    callee = proved_callee(chacha20, left, options, progress)
+    properties = resting_on(prove_getrandom(chacha20, entry, layout, (), options, progress), callee)
     found = Executed(properties)
     if options.replay and layout is not None:
         progress(Progress("execute", target.function.name, 0, 0))
         found = executed(target, layout, properties)
-    return _result(target, options, found, time.perf_counter() - start, unchecked(target))
+    seconds = time.perf_counter() - start
+    result = _result(target, options, found, seconds, unchecked(target))
+    return result if callee is None else _with_callee(result, callee)
+
+
+def _with_callee(result: Result, callee: Result) -> Result:
+    """The result with what the verdicts on ChaCha20 rest on, too, and what was found of it."""
+    return replace(
+        result,
+        caveats=tuple(dict.fromkeys((*result.caveats, *callee.caveats))),
+        findings=(*result.findings, *(f"of ChaCha20: {line}" for line in callee.findings)),
+    )
 
 
 def nothing_said(target: Target, options: Options, reason: str) -> Result:

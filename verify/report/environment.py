@@ -6,7 +6,7 @@ from verify.verdict import Environment, Result
 
 
 def environment_parts(result: Result) -> tuple[str, ...]:
-    """The ChaCha20 that was taken as its contract says, and where the kernel's data are; nothing
+    """The ChaCha20 that is called, and where the kernel's data are; nothing
     for another contract."""
     environment = result.environment
     if environment is None:
@@ -27,7 +27,7 @@ def placed(result: Result) -> str:
         return ""
     called = environment.chacha20
     return (
-        f" ChaCha20 is the {called.size} bytes at {called.address:#x}, taken as its contract says;"
+        f" ChaCha20 is the {called.size} bytes at {called.address:#x};"
         f" {_pages(environment)}."
     )
 
