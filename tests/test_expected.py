@@ -13,9 +13,10 @@ import pytest
 
 from binaries.patches import load, load_getrandom
 from tests.proving import BINARIES, every_fault, proved, target_of
+from verify.counterexample import Counterexample
 from verify.evidence.replay import again
 from verify.options import PROPERTIES
-from verify.verdict import Counterexample, Verdict
+from verify.verdict import Verdict
 
 EXPECTED = {
     name: entry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from verify.verdict import Look, Observation
+from verify.counterexample import Look, Observation
 from verify.witness import (
     Breach,
     Inputs,

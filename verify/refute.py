@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from verify.counterexample import Look, Observation
 from verify.decide import Answer, check
 from verify.look import look, returns
 from verify.prove.obligation import (
@@ -26,7 +27,6 @@ from verify.qemu import QemuError
 from verify.solve import Decided
 from verify.target import Target
 from verify.terms import Term, const, equal, negate
-from verify.verdict import Look, Observation
 from verify.witness import (
     Breach,
     Budget,

@@ -20,22 +20,18 @@ from verify.callhistory import (
     KernelAnswer,
     SystemCallMade,
 )
+from verify.counterexample import Counterexample, Departure, Observation, RegisterValue, StateWord
 from verify.inspection import Inspection, Instruction, LoopShape
 from verify.verdict import (
     FORMAT,
     CalledFunction,
     Check,
-    Counterexample,
-    Departure,
     LoopSummary,
-    Observation,
     PatchSummary,
     PropertyResult,
-    RegisterValue,
     Residue,
     Result,
     StackWrite,
-    StateWord,
     TargetSummary,
     Verdict,
 )

@@ -10,11 +10,12 @@ from functools import cache
 from pathlib import Path
 
 from tests.proving import proved, target_of
+from verify.counterexample import Counterexample
 from verify.evidence.contexts import CONTEXTS
 from verify.evidence.selftest import selftest
 from verify.qemu import machine_of
 from verify.target import Target
-from verify.verdict import Counterexample, Result
+from verify.verdict import Result
 
 FLAGS = {"loongarch64": ("-mcpu=baseline-lsx",)}
 """What the compiler needs for code that every emulator runs."""

@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 import pytest
 
 from verify.arch import by_name
+from verify.counterexample import Departure
 from verify.evidence import pictures
 from verify.prove.follow import Made, Node, Write
 from verify.prove.place import Operation
-from verify.verdict import Departure
 
 MADE = [
     Made(

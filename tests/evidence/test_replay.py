@@ -13,8 +13,9 @@ import pytest
 from tests.evidence.programs import counterexample_of, result_of
 from tests.proving import BINARIES
 from verify.cli import run
+from verify.counterexample import Counterexample, Look
 from verify.resultjson import Outcome, dumps, to_json
-from verify.verdict import Counterexample, Look, Result
+from verify.verdict import Result
 
 FAULTS = [
     ("powerpc64le/wrong-rotation", "output", Look.RETURN),

@@ -21,21 +21,18 @@ from verify.callhistory import (
     KernelAnswer,
     SystemCallMade,
 )
+from verify.counterexample import Counterexample, Departure, RegisterValue, StateWord
 from verify.verdict import (
     CalledFunction,
     Caveat,
     Check,
     Contract,
-    Counterexample,
-    Departure,
     Environment,
     LoopSummary,
     PatchSummary,
     PropertyResult,
-    RegisterValue,
     Result,
     StackWrite,
-    StateWord,
     TargetSummary,
     VariantSummary,
     VariantVerdict,

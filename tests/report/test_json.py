@@ -32,6 +32,7 @@ from verify.callhistory import (
     KernelAnswer,
     SystemCallMade,
 )
+from verify.counterexample import Counterexample, Departure, Observation, RegisterValue, StateWord
 from verify.inspection import Inspection, Instruction, LoopShape
 from verify.resultjson import (
     ADDED,
@@ -49,17 +50,12 @@ from verify.verdict import (
     CalledFunction,
     Check,
     Contract,
-    Counterexample,
-    Departure,
     Environment,
     LoopSummary,
-    Observation,
     PatchSummary,
     PropertyResult,
-    RegisterValue,
     Result,
     StackWrite,
-    StateWord,
     TargetSummary,
     VariantSummary,
     VariantVerdict,

@@ -11,12 +11,13 @@ import pytest
 
 from tests.report import samples
 from tests.report.render import GOLDEN, report
+from verify.counterexample import RegisterValue
 from verify.report.console import console_for
 from verify.report.display import Display, complain
 from verify.report.live import live_line
 from verify.report.text import print_one_line, print_result, print_totals
 from verify.resultjson import Failed, Failure
-from verify.verdict import Contract, RegisterValue, Result, Verdict
+from verify.verdict import Contract, Result, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable

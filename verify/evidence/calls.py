@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from specs import chacha20
 from specs.contract import BLOCK_BYTES
-from verify.verdict import Counterexample
+from verify.counterexample import Counterexample
 from verify.witness import Inputs, execute
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from verify.batch import targets_in
+from verify.counterexample import Look
 from verify.errors import InputError, printable
 from verify.evidence import page, pictures
 from verify.evidence.calls import block_words, calls_of
@@ -17,17 +18,17 @@ from verify.options import Options
 from verify.qemu import QemuError, available
 from verify.report.counterexample import key_bytes, place
 from verify.resultjson import Outcome
-from verify.verdict import Look, Verdict
+from verify.verdict import Verdict
 from verify.witness import Inputs, breaches, execute, other_key
 
 if TYPE_CHECKING:
+    from verify.counterexample import Counterexample
     from verify.evidence.page import Page
     from verify.prove.deviation import Call
     from verify.prove.follow import Node
     from verify.prove.segments import Segment, Segments
     from verify.target import Target
     from verify.terms import Term
-    from verify.verdict import Counterexample
 
 _AROUND = 6
 """Instructions that are shown in front of and behind one."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from verify.counterexample import Counterexample, RegisterValue
 from verify.evidence.calls import block_words
 from verify.evidence.lines import source_line
 from verify.properties.secrecy import last_writer
 from verify.prove.deviation import Call, Deviation, first_deviation
 from verify.qemu import available
-from verify.verdict import Counterexample, RegisterValue
 from verify.witness import Breach
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from verify.qemu import machine_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from verify.counterexample import Counterexample, Departure, StateWord
     from verify.target import Target
-    from verify.verdict import Counterexample, Departure, StateWord
 
 _INSTRUCTIONS = 8
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from verify.arch import Architecture
+    from verify.counterexample import Departure
     from verify.prove.follow import Made, Node, Write
-    from verify.verdict import Departure
 
 _WIDTH = 7.0
 """Inches; a page shows 96 pixels for each."""

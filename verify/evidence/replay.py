@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from verify.batch import targets_in
+from verify.counterexample import Counterexample, Look
 from verify.errors import InputError
 from verify.evidence.calls import calls_of
 from verify.image import read_input
@@ -14,7 +15,7 @@ from verify.lift.angr_import import import_angr
 from verify.look import look
 from verify.resultjson import from_json
 from verify.target import Function
-from verify.verdict import Counterexample, Look, PropertyResult, Result
+from verify.verdict import PropertyResult, Result
 
 if TYPE_CHECKING:
     from verify.callhistory import CallHistory

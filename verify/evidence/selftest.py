@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 
 from specs.contract import ARGUMENTS
 from verify.arch import ON_STACK, Saved
+from verify.counterexample import Look, Observation
 from verify.errors import InputError
 from verify.evidence.calls import calls_of
 from verify.evidence.contexts import CONTEXTS, Context
 from verify.qemu import machine_of
 from verify.qemu.machines.model import PROGRAM_COUNTER
-from verify.verdict import Look, Observation
 from verify.witness import other_key
 from verify.witness.registers import field_of, observed
 
 if TYPE_CHECKING:
     from verify.arch import Architecture
+    from verify.counterexample import Counterexample
     from verify.target import Target
-    from verify.verdict import Counterexample
     from verify.witness import Inputs
 
 _TEMPLATE = Path(__file__).with_name("selftest.c.in")

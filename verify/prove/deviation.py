@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from specs.chacha20 import CONSTANTS
+from verify.counterexample import Departure, StateWord
 from verify.lift.memory import Access
 from verify.prove.correspondence import LANE, Specified, specified_block
 from verify.prove.place import STATE_WORDS, contents, holders, operation, versions
 from verify.prove.segments import Segment, Segments
 from verify.prove.setting import high_word, low_word
 from verify.terms import Term, const, evaluate, postorder, variables
-from verify.verdict import Departure, StateWord
 
 _USUAL_KEYS = 8
 """Random keys that are tried: a fault that shows with one key in two is seen with one of them."""

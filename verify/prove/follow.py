@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from verify.counterexample import StateWord
 from verify.lift.memory import Access
 from verify.prove.correspondence import LANE
 from verify.prove.deviation import Call, assignment, specification, state_at, taken
@@ -15,7 +16,6 @@ from verify.prove.place import Operation, operation
 from verify.prove.secrets import secret_variables, secrets_in
 from verify.prove.segments import Segment, Segments
 from verify.terms import Term, evaluate, postorder
-from verify.verdict import StateWord
 
 
 @dataclass(frozen=True)

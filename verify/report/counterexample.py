@@ -10,7 +10,7 @@ from verify.arch import by_name
 from verify.errors import printable
 
 if TYPE_CHECKING:
-    from verify.verdict import Counterexample, Departure, RegisterValue
+    from verify.counterexample import Counterexample, Departure, RegisterValue
 
 MARK = "*"
 """Stands behind a word that differs."""
