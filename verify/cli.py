@@ -26,14 +26,15 @@ from verify.contractoption import (
     DataPage,
     PageSize,
     Properties,
+    chosen_properties,
     require_possible,
 )
-from verify.contractoption import chosen as chosen_properties
 from verify.cost.command import register as register_cost
 from verify.errors import InputError
 from verify.evidence.check_command import register as register_check
 from verify.evidence.command import register as register_replay
-from verify.image import Running, extract_to, open_images
+from verify.fileoption import Directory, File, Files, Function, IsRunning, Json, chosen_inputs
+from verify.image import extract_to, open_images
 from verify.image.debian import DEFAULT_SUITE, UnreachableError, fetch
 from verify.mutate.command import register as register_mutate
 from verify.options import Options
@@ -63,40 +64,6 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 fetch_app = typer.Typer(help="Download kernels of a distribution.", rich_markup_mode=None)
 app.add_typer(fetch_app, name="fetch")
 
-_FILE = typer.Argument(
-    metavar="FILE",
-    show_default=False,
-    help="An ELF shared object or object, a kernel (vmlinux, Image, EFI zboot, bzImage), a"
-    " Debian package that holds one, or - for standard input.",
-)
-File = Annotated[str | None, _FILE]
-Files = Annotated[list[str] | None, _FILE]
-IsRunning = Annotated[
-    bool,
-    typer.Option(
-        "--running", help="Take the vDSO of the running kernel, from this process, and no FILE."
-    ),
-]
-Function = Annotated[
-    str | None,
-    typer.Option(
-        "--function",
-        metavar="NAME|0xADDRESS",
-        help="The ChaCha20 function, where it is not found by itself.",
-    ),
-]
-Json = Annotated[
-    str | None,
-    typer.Option(
-        "--json",
-        metavar="FILE",
-        help="Write JSON to FILE; - is standard output, which then has nothing else.",
-    ),
-]
-Directory = Annotated[
-    Path, typer.Option("--output", "-o", metavar="DIR", help="The directory, which is made.")
-]
-
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -122,15 +89,6 @@ def root(
     error and with 130 for Ctrl-C.
     """
     context.obj.debug = debug
-
-
-def _inputs(files: Sequence[str] | None, running: bool) -> Sequence[str | Running]:
-    """The files, or the running kernel; raises BadParameter for none of them, or both."""
-    if running and files:
-        raise typer.BadParameter(f"give a FILE ({files[0]!r}) or --running, not both")
-    if not running and not files:
-        raise typer.BadParameter("name a FILE, or give --running")
-    return [Running()] if running else files or []
 
 
 @app.command("prove")
@@ -221,20 +179,20 @@ def prove_command(  # noqa: PLR0913  # one for each option
         require_empty(certificate)
     kept = opened(cache, no_cache=no_cache, both_lifters=both_lifters)
     options = Options(
-        chosen,
-        budget,
-        timeout,
-        jobs,
-        replay,
-        certificate,
-        both_lifters,
-        contract,
-        page_size,
-        data_page,
+        properties=chosen,
+        budget=budget,
+        timeout=timeout,
+        jobs=jobs,
+        replay=replay,
+        certificate=certificate,
+        both_lifters=both_lifters,
+        contract=contract,
+        page_bytes=page_size,
+        data_page=data_page,
     )
     debug = context.obj.debug
     display = Display(quiet=quiet, silent=json == STANDARD_OUTPUT, debug=debug)
-    outcome = prove_files(_inputs(files, running), function, options, display, kept)
+    outcome = prove_files(chosen_inputs(files, running), function, options, display, kept)
     display.ended(outcome)
     return _write_outcome(json, outcome)
 
@@ -252,7 +210,7 @@ def inspect(
     Exit code: 0 all files were shown; 2 bad input or usage.
     """
     inspections, failures = [], []
-    inputs = _inputs(files, running)
+    inputs = chosen_inputs(files, running)
     for target in (target for file in inputs for target in targets_in(file, function)):
         try:
             if isinstance(target, InputError):
@@ -284,7 +242,7 @@ def extract(file: File = None, *, running: IsRunning = False, output: Directory)
 
     Exit code: 0 they are written; 2 bad input or usage.
     """
-    (chosen,) = _inputs([file] if file is not None else [], running)
+    (chosen,) = chosen_inputs([file] if file is not None else [], running)
     images = open_images(chosen)
     manifest = extract_to(images, output)
     console = console_for(sys.stdout)

@@ -50,7 +50,7 @@ DataPage = Annotated[
 ]
 
 
-def chosen(contract: Contract, named: Sequence[str] | None) -> tuple[str, ...]:
+def chosen_properties(contract: Contract, named: Sequence[str] | None) -> tuple[str, ...]:
     """The properties asked for, or all; raises BadParameter for one that there is not."""
     known = PROPERTIES_OF[contract]
     for name in named or ():

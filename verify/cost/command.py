@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from verify.errors import InputError
+from verify.fileoption import Json
 from verify.image import images_of, read_input
 from verify.output import STANDARD_OUTPUT, write_text
 from verify.report.console import console_for
@@ -31,14 +32,7 @@ def cost_command(
         typer.Argument(metavar="FILE", show_default=False, help="Files as for prove."),
     ],
     *,
-    json: Annotated[
-        str | None,
-        typer.Option(
-            "--json",
-            metavar="FILE",
-            help="Write JSON to FILE; - is standard output, which then has nothing else.",
-        ),
-    ] = None,
+    json: Json = None,
 ) -> int:
     """Count the instructions that a call of getrandom takes.
 

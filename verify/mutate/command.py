@@ -14,6 +14,7 @@ import typer
 from verify.batch import targets_in
 from verify.contractoption import DataPage, PageSize, require_possible
 from verify.errors import InputError
+from verify.fileoption import Function
 from verify.options import PROPERTIES_OF, Options
 from verify.report.console import console_for
 from verify.verdict import Contract, Verdict
@@ -45,14 +46,7 @@ def mutate(  # noqa: PLR0913  # one for each option
             "--output", "-o", metavar="FILE", help="The journal, one line of JSON for each mutant."
         ),
     ],
-    function: Annotated[
-        str | None,
-        typer.Option(
-            "--function",
-            metavar="NAME|0xADDRESS",
-            help="The ChaCha20 function, where it is not found by itself.",
-        ),
-    ] = None,
+    function: Function = None,
     contract: Annotated[
         Contract,
         typer.Option(

@@ -12,6 +12,7 @@ import typer
 from verify.arch import ARCHITECTURES
 from verify.batch import targets_in
 from verify.errors import InputError
+from verify.fileoption import Json
 from verify.output import STANDARD_OUTPUT, write_text
 from verify.report.console import console_for
 from verify.validate.model import TRIALS, exit_code
@@ -73,14 +74,7 @@ def validate_lifter(  # noqa: PLR0913  # one for each option
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Choose other states.")] = 0,
-    json: Annotated[
-        str | None,
-        typer.Option(
-            "--json",
-            metavar="FILE",
-            help="Write JSON to FILE; - is standard output, which then has nothing else.",
-        ),
-    ] = None,
+    json: Json = None,
     record: Annotated[
         bool,
         typer.Option(
