@@ -14,8 +14,11 @@ from verify.output import write_text
 from verify.report.console import console_for
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from verify.evidence.replay import Refuted, RefutedByHistory
     from verify.resultjson import Outcome
+    from verify.target import Target
 
 EXIT_REFUTED = 1
 EXIT_UNKNOWN = 3
@@ -157,67 +160,70 @@ def _read(file: str, property_id: str | None) -> Outcome:
 def _replay_history(refuted: RefutedByHistory, binary: str | None) -> bool:
     """Execute one history, and say what it shows; whether it is the fault."""
     from verify.evidence.replay import history_again, target_of
-    from verify.qemu import QemuError, available
+    from verify.qemu import available
 
     target = target_of(refuted, binary)
-    console = console_for(sys.stdout)
-    title = f"{target.source}: {refuted.property.property}"
-    try:
-        what = history_again(target, refuted)
-    except QemuError as error:
-        console.print(f"{title}: not executed: {error}", soft_wrap=True)
-        return False
-    except ValueError as error:
-        raise InputError(target.source, f"the history is not one of it: {error}") from None
+    what = _executed(target, refuted, "history", lambda: history_again(target, refuted))
     if what is None:
-        console.print(
-            f"{title}: does not reproduce: a fault of the harness, please report it", soft_wrap=True
-        )
         return False
-    console.print(f"{title}: {what}", soft_wrap=True)
+    _say(f"{_title(target, refuted)}: {what}")
     for line in refuted.history.account:
-        console.print(f"  {printable(line)}", soft_wrap=True)
+        _say(f"  {printable(line)}")
     same = "just so" if what == refuted.history.what else "the same fault, in another way"
-    console.print(f"  reproduced {same}, by {available(target.architecture.name)}", soft_wrap=True)
-    console.print()
+    _say(f"  reproduced {same}, by {available(target.architecture.name)}\n")
     return True
 
 
 def _replay(refuted: Refuted, binary: str | None) -> bool:
     """Execute one counterexample, and say what it shows; whether it is the fault."""
     from verify.evidence.replay import again, target_of
-    from verify.qemu import QemuError, available
+    from verify.qemu import available
     from verify.report.counterexample import counterexample_text
 
     target = target_of(refuted, binary)
-    console = console_for(sys.stdout)
     found = refuted.counterexample
-    title = f"{target.source}: {refuted.property.property}"
-    try:
-        breach = again(target, found)
-    except QemuError as error:
-        console.print(f"{title}: not executed: {error}", soft_wrap=True)
-        return False
-    except (ValueError, LookupError) as error:
-        raise InputError(target.source, f"the counterexample is not one of it: {error}") from None
+    breach = _executed(target, refuted, "counterexample", lambda: again(target, found))
     if breach is None:
-        console.print(
-            f"{title}: does not reproduce: a fault of the harness, please report it", soft_wrap=True
-        )
         return False
-    console.print(f"{title}: {breach.what}", soft_wrap=True)
-    console.print(counterexample_text(found, target.architecture.name), soft_wrap=True)
+    _say(f"{_title(target, refuted)}: {breach.what}")
+    _say(counterexample_text(found, target.architecture.name))
     same = (breach.expected, breach.actual) == (found.expected, found.actual)
-    console.print(
-        f"  now          {breach.expected} expected, {breach.actual} seen", soft_wrap=True
-    )
-    console.print(
+    _say(f"  now          {breach.expected} expected, {breach.actual} seen")
+    _say(
         f"  reproduced   {'just so' if same else 'the same fault, with other values'}, by"
-        f" {available(target.architecture.name)}",
-        soft_wrap=True,
+        f" {available(target.architecture.name)}\n"
     )
-    console.print()
     return True
+
+
+def _executed[T](
+    target: Target, refuted: Refuted | RefutedByHistory, what: str, execute: Callable[[], T | None]
+) -> T | None:
+    """What an execution shows; None where that is not the fault or there was none, which is said.
+    Raises InputError where it is not one of that target."""
+    from verify.qemu import QemuError
+
+    try:
+        shown = execute()
+    except QemuError as error:
+        _say(f"{_title(target, refuted)}: not executed: {error}")
+        return None
+    except (ValueError, LookupError) as error:
+        raise InputError(target.source, f"the {what} is not one of it: {error}") from None
+    if shown is None:
+        _say(
+            f"{_title(target, refuted)}: does not reproduce: a fault of the harness, please report"
+            " it"
+        )
+    return shown
+
+
+def _title(target: Target, refuted: Refuted | RefutedByHistory) -> str:
+    return f"{target.source}: {refuted.property.property}"
+
+
+def _say(text: str) -> None:
+    console_for(sys.stdout).print(text, soft_wrap=True)
 
 
 def _write(found: list[Refuted], binary: str | None, directory: Path) -> None:
