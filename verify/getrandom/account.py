@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from specs.opaque_state import KEY_OFFSET, PARAMETERS_BYTES, STATE_BYTES, decode
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from verify.getrandom.refute import Refutation
     from verify.history import Answer, Done, Interruption, Made, Program, Step
 
@@ -89,24 +91,24 @@ class _Teller:
         parts = [f"gives {answer.result}"]
         if answer.written:
             parts.append(f"({_octets(answer.written)})")
-        if answer.state is not None:
-            parts.append(f"while the state becomes {self._state(answer.state)}")
-        if answer.generation is not None:
-            parts.append(f"while the generation becomes {answer.generation}")
+        parts += [f"while {text}" for text in self._becomes(answer)]
         return " ".join(parts)
 
     def _interruption(self, happening: Interruption) -> str:
         what = [f"in front of {happening.address:#x}"]
         if happening.after:
             what.append(f"after {happening.after} system calls")
-        if happening.state is not None:
-            what.append(f"the state becomes {self._state(happening.state)}")
-        if happening.generation is not None:
-            what.append(f"the generation becomes {happening.generation}")
+        what += self._becomes(happening)
         if happening.call is not None:
             handler = happening.call
             what.append(f"a handler calls {self.call(handler)} and meets {self.met(handler)}")
         return " ".join(what)
+
+    def _becomes(self, change: Answer | Interruption) -> Iterator[str]:
+        if change.state is not None:
+            yield f"the state becomes {self._state(change.state)}"
+        if change.generation is not None:
+            yield f"the generation becomes {change.generation}"
 
 
 def _octets(content: bytes) -> str:
