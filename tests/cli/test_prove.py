@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
-import verify
+from tests.cli.documents import document_of
 from verify.cli import run
 from verify.options import PROPERTIES
 from verify.resultjson import from_json
 from verify.verdict import Verdict
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-ROOT = Path(__file__).resolve().parents[2]
 GOOD = {
     f"binaries/{architecture}/{style}{suffix}.so": architecture
     for architecture in ("loongarch64", "powerpc64le")
@@ -27,21 +21,8 @@ GOOD = {
 }
 LOONGARCH, POWERPC = "binaries/loongarch64/looped.so", "binaries/powerpc64le/looped.so"
 FAULTY = "binaries/faults/loongarch64/missing-feed-forward.so"
-SCHEMA = Path(verify.__file__).parent / "schema/result.schema.json"
 
-
-@pytest.fixture(autouse=True)
-def directory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.chdir(ROOT)
-    monkeypatch.delenv("COLUMNS", raising=False)
-    yield
-    monkeypatch.undo()
-
-
-def document_of(file: Path) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(file.read_text())
-    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(document)
-    return document
+pytestmark = pytest.mark.usefixtures("in_checkout")
 
 
 def test_every_good_binary_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,43 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
-import verify
+from tests.cli.documents import document_of
 from verify.cli import run
 from verify.getrandom.claims import TITLES, Claim
 from verify.options import PROPERTIES_OF
 from verify.resultjson import from_json
 from verify.verdict import Caveat, Contract, Verdict
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-ROOT = Path(__file__).resolve().parents[2]
 STUBS = ("binaries/loongarch64/looped.so", "binaries/loongarch64/unrolled.so")
 """Their getrandom does nothing but call ChaCha20, which is not what it should."""
 WHOLE = "binaries/loongarch64/getrandom.so"
 PROVE = ("prove", "--contract", "getrandom")
-SCHEMA = Path(verify.__file__).parent / "schema/result.schema.json"
 
-
-@pytest.fixture(autouse=True)
-def directory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.chdir(ROOT)
-    monkeypatch.delenv("COLUMNS", raising=False)
-    yield
-    monkeypatch.undo()
-
-
-def document_of(file: Path) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(file.read_text())
-    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(document)
-    return document
+pytestmark = pytest.mark.usefixtures("in_checkout")
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
