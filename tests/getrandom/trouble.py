@@ -17,63 +17,45 @@ _LAST = "state->batch[BATCH - 1]"
 """A byte that is not given out by the calls that are let through: it is of the new batch."""
 
 
-def _at_the_end(statement: str) -> str:
-    """A statement when an attempt has filled the buffer, in front of `_DONE`."""
-    return f"\t\tif (size == 0) {{\n\t\t\t{statement}\n\t\t\treturn;\n\t\t}}\n"
-
-
 def _assembly(text: str) -> str:
     """Instructions that find the state in operand 0, and change t5 and t6."""
     return f'__asm__ volatile("{text}" : : "r"(state) : "$t5", "$t6", "memory");'
 
 
+def _ending(
+    name: str, claim: Claim, statement: str, also: tuple[tuple[str, str], ...] = ()
+) -> Adversary:
+    """It executes a statement when an attempt has filled the buffer, in front of `_DONE`."""
+    filled = f"\t\tif (size == 0) {{\n\t\t\t{statement}\n\t\t\treturn;\n\t\t}}\n"
+    return Adversary(name, claim, _DONE, filled, also)
+
+
 LEAVING = (
-    Adversary(
-        "byte-spilled",
-        Claim.STACK,
-        _DONE,
-        _at_the_end(f"volatile u8 spilled = {_LAST}; (void)spilled;"),
-    ),
-    Adversary(
-        "byte-in-a-register",
-        Claim.SECRECY,
-        _DONE,
-        _at_the_end(_assembly("ld.bu $t5, %0, 95")),
-    ),
-    Adversary(
+    _ending("byte-spilled", Claim.STACK, f"volatile u8 spilled = {_LAST}; (void)spilled;"),
+    _ending("byte-in-a-register", Claim.SECRECY, _assembly("ld.bu $t5, %0, 95")),
+    _ending(
         "byte-in-a-vector-register",
         Claim.SECRECY,
-        _DONE,
-        _at_the_end(_assembly("ld.bu $t5, %0, 95; movgr2fr.d $f7, $t5; move $t5, $zero")),
+        _assembly("ld.bu $t5, %0, 95; movgr2fr.d $f7, $t5; move $t5, $zero"),
     ),
-    Adversary(
-        "bit-in-a-register",
-        Claim.SECRECY,
-        _DONE,
-        _at_the_end(_assembly("ld.bu $t5, %0, 95; sltui $t5, $t5, 128")),
+    _ending(
+        "bit-in-a-register", Claim.SECRECY, _assembly("ld.bu $t5, %0, 95; sltui $t5, $t5, 128")
     ),
-    Adversary(
-        "byte-in-a-register-at-a-call",
-        Claim.STACK,
-        _DONE,
-        _at_the_end(_assembly("ld.bu $t5, %0, 95")),
-    ),
+    _ending("byte-in-a-register-at-a-call", Claim.STACK, _assembly("ld.bu $t5, %0, 95")),
 )
 """They leave a byte behind that is not given out, or what follows from it; the last one where a
 second attempt calls ChaCha20, which may save registers on the stack."""
 
 STEERED = (
-    Adversary(
+    _ending(
         "branch-on-a-byte",
         Claim.TIMING,
-        _DONE,
-        _at_the_end(_assembly("ld.bu $t5, %0, 95; beqz $t5, 1f; move $t5, $zero; 1: nop")),
+        _assembly("ld.bu $t5, %0, 95; beqz $t5, 1f; move $t5, $zero; 1: nop"),
     ),
-    Adversary(
+    _ending(
         "looked-up-by-a-byte",
         Claim.TIMING,
-        _DONE,
-        _at_the_end(f"(void)*(volatile u8 *)&state->batch[64 + ({_LAST} & 15)];"),
+        f"(void)*(volatile u8 *)&state->batch[64 + ({_LAST} & 15)];",
     ),
     Adversary(
         "byte-before-multiplied",
@@ -83,18 +65,12 @@ STEERED = (
         '\t\t__asm__ volatile("mul.d $t6, %0, %0" : : "r"(before) : "$t6");\n'
         "\t\tbefore = state->batch[pos + i];\n\t\tto[i] = before;\n",
     ),
-    Adversary(
+    _ending(
         "byte-multiplied",
         Claim.TIMING,
-        _DONE,
-        _at_the_end(_assembly("ld.bu $t5, %0, 95; mul.d $t5, $t5, $t5; move $t5, $zero")),
+        _assembly("ld.bu $t5, %0, 95; mul.d $t5, $t5, $t5; move $t5, $zero"),
     ),
-    Adversary(
-        "branch-on-what-a-call-left",
-        Claim.TIMING,
-        _DONE,
-        _at_the_end(_assembly("beqz $t8, 1f; nop; 1: nop")),
-    ),
+    _ending("branch-on-what-a-call-left", Claim.TIMING, _assembly("beqz $t8, 1f; nop; 1: nop")),
     Adversary(
         "branch-on-what-nobody-set",
         Claim.TIMING,
@@ -102,11 +78,10 @@ STEERED = (
         "\tstruct state *state = opaque_state;\n\n"
         '\t__asm__ volatile("beqz $t8, 1f; nop; 1: nop");\n',
     ),
-    Adversary(
+    _ending(
         "branch-on-a-byte-of-the-first-attempt",
         Claim.TIMING,
-        _DONE,
-        _at_the_end(_assembly("ld.bu $t5, %0, 95")),
+        _assembly("ld.bu $t5, %0, 95"),
         (
             (
                 "\tint served = 0;\n",
@@ -119,18 +94,8 @@ STEERED = (
 """What they do, and how long it takes, depends on a byte of the batch, or on what nobody set."""
 
 ASTRAY = (
-    Adversary(
-        "written-behind-the-amount",
-        Claim.FOOTPRINT,
-        _DONE,
-        _at_the_end(f"to[0] = {_LAST};"),
-    ),
-    Adversary(
-        "padding-of-the-state-written",
-        Claim.FOOTPRINT,
-        _DONE,
-        _at_the_end("((volatile u8 *)state)[140] = 0;"),
-    ),
+    _ending("written-behind-the-amount", Claim.FOOTPRINT, f"to[0] = {_LAST};"),
+    _ending("padding-of-the-state-written", Claim.FOOTPRINT, "((volatile u8 *)state)[140] = 0;"),
     Adversary(
         "state-written-that-is-in-use",
         Claim.FOOTPRINT,
@@ -157,18 +122,10 @@ ASTRAY = (
         _FREE,
         "\t\t(void)((const volatile u8 *)rng)[9];\n" + _FREE,
     ),
-    Adversary(
-        "callers-frame-read",
-        Claim.FOOTPRINT,
-        _DONE,
-        _at_the_end(_assembly("ld.d $t5, $sp, 1024; move $t5, $zero")),
+    _ending(
+        "callers-frame-read", Claim.FOOTPRINT, _assembly("ld.d $t5, $sp, 1024; move $t5, $zero")
     ),
-    Adversary(
-        "below-the-frame",
-        Claim.FOOTPRINT,
-        _DONE,
-        _at_the_end(_assembly("st.d $zero, $sp, -64")),
-    ),
+    _ending("below-the-frame", Claim.FOOTPRINT, _assembly("st.d $zero, $sp, -64")),
 )
 """They access what is not theirs."""
 
@@ -196,13 +153,10 @@ LASTING = (
 
 TROUBLE = (*LEAVING, *STEERED, *ASTRAY, *LASTING)
 
-BAD = Adversary(
+BAD = _ending(
     "bad",
     Claim.STACK,
-    _DONE,
-    _at_the_end(
-        f"volatile u8 spilled = {_LAST}; (void)spilled; "
-        + _assembly("ld.bu $t5, %0, 95; mul.d $t6, $t5, $t5; ld.d $t6, $sp, 1024")
-    ),
+    f"volatile u8 spilled = {_LAST}; (void)spilled; "
+    + _assembly("ld.bu $t5, %0, 95; mul.d $t6, $t5, $t5; ld.d $t6, $sp, 1024"),
 )
 """It breaks footprint, timing, stack and secrecy at once, and nothing else."""
