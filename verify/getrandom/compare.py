@@ -21,7 +21,6 @@ from verify.getrandom.events import (
     FieldRead,
     FieldWrite,
     Keystream,
-    Moved,
     PageRead,
     Refill,
     SystemCall,
@@ -30,7 +29,7 @@ from verify.getrandom.events import (
 from verify.getrandom.kept import not_kept
 from verify.getrandom.paths import Path
 from verify.getrandom.questions import Facts, Questions
-from verify.getrandom.ranges import joined_with
+from verify.getrandom.ranges import joined
 from verify.getrandom.setting import Setting, memory_of
 from verify.getrandom.specification import Begin, Specified, specified
 from verify.getrandom.trace import (
@@ -321,24 +320,3 @@ def _in_order(events: tuple[Event, ...], page: int) -> tuple[Event, ...]:
 
 def _reads_current(event: Event, page: int) -> bool:
     return isinstance(event, PageRead) and (event.address, event.size) == (page, 8)
-
-
-def joined(events: tuple[Event, ...]) -> list[Event]:
-    """The events, with neighbouring ranges of one kind as one. Between two events that are no
-    moves, each kind of moves has an order of its own."""
-    found: list[Event] = []
-    latest: dict[type, int] = {}
-    for event in events:
-        if not isinstance(event, Moved):
-            latest.clear()
-            found.append(event)
-            continue
-        index = latest.get(type(event))
-        before = None if index is None else found[index]
-        both = joined_with(before, event) if isinstance(before, Moved) else None
-        if both is not None and index is not None:
-            found[index] = both
-        else:
-            latest[type(event)] = len(found)
-            found.append(event)
-    return found

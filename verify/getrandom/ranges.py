@@ -10,26 +10,38 @@ from verify.lift.machine import Unsupported
 from verify.terms import Linear, Term, variables
 
 
+def joined(events: tuple[Event, ...]) -> list[Event]:
+    """The events, with neighbouring ranges of one kind as one. Between two events that are no
+    moves, each kind of moves has an order of its own."""
+    found: list[Event] = []
+    latest: dict[type, int] = {}
+    for event in events:
+        if not isinstance(event, Moved):
+            latest.clear()
+            found.append(event)
+            continue
+        index = latest.get(type(event))
+        before = None if index is None else found[index]
+        both = _joined_with(before, event) if isinstance(before, Moved) else None
+        if both is not None and index is not None:
+            found[index] = both
+        else:
+            latest[type(event)] = len(found)
+            found.append(event)
+    return found
+
+
 def merged(events: tuple[Event, ...]) -> list[Moved]:
     """The events of one iteration, with neighbouring ranges of one kind as one range."""
-    found: list[Moved] = []
-    for event in events:
-        assert isinstance(event, Moved)
-        index = next(
-            (n for n in reversed(range(len(found))) if type(found[n]) is type(event)), None
-        )
-        joined = joined_with(found[index], event) if index is not None else None
-        if joined is not None and index is not None:
-            found[index] = joined
-        else:
-            found.append(event)
+    assert all(isinstance(one, Moved) for one in events)
+    found = [one for one in joined(events) if isinstance(one, Moved)]
     if sum(isinstance(one, Copy) for one in found) > 1:
         # They could overlap those of other iterations.
         raise Unsupported(events[0].at, "an iteration copies to several places")
     return found
 
 
-def joined_with(first: Moved, second: Moved) -> Moved | None:
+def _joined_with(first: Moved, second: Moved) -> Moved | None:
     """One range in place of two of one kind, if the second goes on where the first ends."""
     if type(first) is not type(second) or first.epoch != second.epoch:
         return None

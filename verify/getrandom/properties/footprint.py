@@ -21,7 +21,6 @@ from specs.opaque_state import (
 )
 from verify.getrandom.answers import port_of
 from verify.getrandom.claims import Claim, Difference
-from verify.getrandom.compare import joined
 from verify.getrandom.events import (
     BatchRead,
     Constant,
@@ -39,6 +38,7 @@ from verify.getrandom.events import (
 from verify.getrandom.paths import Path
 from verify.getrandom.properties.model import Walk
 from verify.getrandom.questions import Facts
+from verify.getrandom.ranges import joined
 from verify.getrandom.setting import Setting
 from verify.history.memory import READY_OFFSET
 from verify.terms import (
