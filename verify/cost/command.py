@@ -37,7 +37,8 @@ def cost_command(
     """Count the instructions that a call of getrandom takes.
 
     Where no system call is needed, and with those of ChaCha20: for 4, 8, 16, 32 and 256 bytes from
-    each position in the batch, each call executed under QEMU. The formulas agree with all of them.
+    each position in the batch, each call executed under QEMU. A formula that is shown gives
+    the number of each.
 
     Exit code: 0 all was counted; 2 bad input or usage; 3 something could not be counted, say
     because QEMU is missing.
