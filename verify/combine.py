@@ -7,7 +7,7 @@ in any variant.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,21 @@ from verify.verdict import (
 )
 
 if TYPE_CHECKING:
-    from verify.target import Target, Variant
+    from verify.target import Alternative, Target, Variant
+
+
+def over_variants(
+    target: Target,
+    variants: Sequence[Variant],
+    prove: Callable[[Target, tuple[Alternative, ...]], Result],
+) -> Result:
+    """The result of the function from what `prove` says of each variant. It is given the variant
+    and the alternatives that are in none, because no instruction that they change is reached."""
+    made = {one for variant in variants for one in variant.applied}
+    left = tuple(one for one in target.alternatives if one not in made)
+    return combined(
+        target, variants, [prove(target.patched(variant), left) for variant in variants]
+    )
 
 
 def combined(target: Target, variants: Sequence[Variant], results: Sequence[Result]) -> Result:

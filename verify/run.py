@@ -54,7 +54,7 @@ def _prove(
     """Prove by the lifter of the target's architecture."""
     progress(Progress("load", target.function.name, 0, 0))
     import_angr()
-    from verify.combine import combined
+    from verify.combine import over_variants
     from verify.lift.machine import Unsupported
     from verify.variants import variants_of
 
@@ -65,13 +65,11 @@ def _prove(
         variants = variants_of(target)
     except Unsupported as error:
         return nothing_said(target, options, str(error))
-    made = {one for variant in variants for one in variant.applied}
-    left = tuple(one for one in target.alternatives if one not in made)
-    results = [
-        prove_variant(target.patched(variant), left, options, progress, certify)
-        for variant in variants
-    ]
-    return combined(target, variants, results)
+    return over_variants(
+        target,
+        variants,
+        lambda variant, left: prove_variant(variant, left, options, progress, certify),
+    )
 
 
 def _provers(contract: Contract) -> tuple[Prover, Callable[[Target, Options, str], Result]]:

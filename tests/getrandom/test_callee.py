@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from tests.proving import target_of
+from tests.tables import faulty
 from verify.getrandom.callee import NEEDS, proved_callee, resting_on
 from verify.getrandom.claims import Claim
 from verify.lift.angr_import import import_angr
 from verify.options import PROPERTIES, PROPERTIES_OF, Options
 from verify.verdict import Contract, PropertyResult, Verdict
 
+STREAM = PropertyResult(Claim.STREAM.value, "what it says", Verdict.PROVED, 0.0)
 EVERY = tuple(PropertyResult(claim.value, "what it says", Verdict.PROVED, 0.0) for claim in Claim)
 BROKEN = {
     "looped": set(),
@@ -25,7 +30,7 @@ BROKEN = {
 def proved(options: Options, name: str) -> dict[Claim, PropertyResult]:
     """The verdicts on a getrandom that is right and calls the ChaCha20 of that file."""
     import_angr()
-    callee = proved_callee(target_of(f"loongarch64/{name}.so"), (), options, lambda _: None)
+    callee = proved_callee(target_of(f"loongarch64/{name}.so"), options, lambda _: None)
     asked = tuple(one for one in EVERY if one.property in options.properties)
     return {Claim(one.property): one for one in resting_on(asked, callee)}
 
@@ -42,10 +47,20 @@ def test_rests_on_its_chacha20(name: str) -> None:
         assert one.reason.startswith("ChaCha20, which it calls, is ") == (claim in unknown)
 
 
+def test_rests_on_each_variant_of_its_chacha20(tmp_path: Path) -> None:
+    only = Options((Claim.STREAM.value,), replay=False, contract=Contract.GETRANDOM)
+    chacha20 = faulty("loongarch64").target(tmp_path)
+    (stream,) = resting_on([STREAM], proved_callee(chacha20, only, lambda _: None))
+    assert stream.verdict is Verdict.UNKNOWN
+    assert " (cpu feature 26): " in stream.reason
+    as_built = replace(chacha20, alternatives=())
+    assert resting_on([STREAM], proved_callee(as_built, only, lambda _: None)) == (STREAM,)
+
+
 def test_nothing_is_proved_that_is_not_needed() -> None:
     only = Options((Claim.PARAMS.value,), replay=False, contract=Contract.GETRANDOM)
     target = target_of("loongarch64/looped.so")
-    assert proved_callee(target, (), only, lambda _: None) is None
+    assert proved_callee(target, only, lambda _: None) is None
     assert proved(only, "looped") == {Claim.PARAMS: EVERY[0]}
 
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from verify.chacha20 import prove_variant
+from verify.chacha20 import nothing_said, prove_variant
+from verify.combine import over_variants
 from verify.getrandom.claims import Claim
+from verify.lift.machine import Unsupported
 from verify.options import PROPERTIES, Options
 from verify.progress import Report
-from verify.target import Alternative, Target
-from verify.verdict import Contract, PropertyResult, Result, Verdict
+from verify.target import Target
+from verify.variants import variants_of
+from verify.verdict import AS_BUILT, Contract, PropertyResult, Result, Verdict
 
 _RETURNS = ("counter", "footprint", "abi", "termination")
 """It returns, and has changed nothing but blocks and counter and what a called function may."""
@@ -32,11 +35,9 @@ NEEDS: Mapping[Claim, tuple[str, ...]] = {
 """The properties of ChaCha20 on which each of a getrandom rests. The query does not call it."""
 
 
-def proved_callee(
-    chacha20: Target, left: tuple[Alternative, ...], options: Options, progress: Report
-) -> Result | None:
-    """What is proved of the ChaCha20 that a getrandom calls, as far as the properties asked for
-    rest on it; None if none does. `left` as in `verify.chacha20.prove_variant`."""
+def proved_callee(chacha20: Target, options: Options, progress: Report) -> Result | None:
+    """What is proved of the ChaCha20 that a getrandom calls, in each of its variants, as far as the
+    properties asked for rest on it; None if none does."""
     needed = {name for claim in options.properties for name in NEEDS[Claim(claim)]}
     if not needed:
         return None
@@ -45,7 +46,15 @@ def proved_callee(
         contract=Contract.CHACHA20,
         properties=tuple(name for name in PROPERTIES if name in needed),
     )
-    return prove_variant(chacha20, left, asked, progress, lambda *_: None)
+    try:
+        variants = variants_of(chacha20)
+    except Unsupported as error:
+        return nothing_said(chacha20, asked, str(error))
+    return over_variants(
+        chacha20,
+        variants,
+        lambda variant, left: prove_variant(variant, left, asked, progress, lambda *_: None),
+    )
 
 
 def resting_on(
@@ -63,5 +72,8 @@ def _resting(one: PropertyResult, needed: Sequence[PropertyResult]) -> PropertyR
     if one.verdict is not Verdict.PROVED or missing is None:
         return one
     why = missing.counterexample.what if missing.counterexample else missing.reason
-    reason = f"ChaCha20, which it calls, is {missing.verdict.value} in {missing.property}: {why}"
+    where = "" if missing.variant in ("", AS_BUILT) else f" ({missing.variant})"
+    reason = (
+        f"ChaCha20, which it calls, is {missing.verdict.value} in {missing.property}{where}: {why}"
+    )
     return replace(one, verdict=Verdict.UNKNOWN, reason=reason)

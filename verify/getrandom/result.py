@@ -41,7 +41,7 @@ def prove_variant(
     chacha20 = replace(target, function=target.callee, callee=None, alternatives=left)
     layout = layout_of(target, options)
     entry = target.function.address
-    callee = proved_callee(chacha20, left, options, progress)
+    callee = proved_callee(chacha20, options, progress)
     properties = resting_on(prove_getrandom(chacha20, entry, layout, (), options, progress), callee)
     found = Executed(properties)
     if options.replay and layout is not None:

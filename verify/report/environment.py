@@ -26,10 +26,7 @@ def placed(result: Result) -> str:
     if environment is None:
         return ""
     called = environment.chacha20
-    return (
-        f" ChaCha20 is the {called.size} bytes at {called.address:#x};"
-        f" {_pages(environment)}."
-    )
+    return f" ChaCha20 is the {called.size} bytes at {called.address:#x}; {_pages(environment)}."
 
 
 def _pages(environment: Environment) -> str:
