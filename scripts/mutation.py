@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from verify.mutate.journal import Header, read
@@ -166,12 +166,12 @@ def page(journals: Iterable[tuple[Header, tuple[Judgement, ...]]]) -> str:
 
 @dataclass(frozen=True)
 class Campaign:
-    """All judgements on one function; `again` are the harnesses that judged some anew, with how
-    many."""
+    """All judgements on one function; `again` are the harnesses that judged some anew, with the ids
+    of those."""
 
     header: Header
     judged: tuple[Judgement, ...]
-    again: tuple[tuple[str, int], ...] = ()
+    again: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def amended(self, header: Header, judged: Sequence[Judgement]) -> Campaign:
         """With other judgements in place of those on the same mutants."""
@@ -179,7 +179,7 @@ class Campaign:
         return Campaign(
             self.header,
             tuple(new.get(one.mutant.id, one) for one in self.judged),
-            (*self.again, (header.harness, len(judged))),
+            {**self.again, header.harness: self.again.get(header.harness, frozenset()).union(new)},
         )
 
 
@@ -201,8 +201,8 @@ def _campaign(campaign: Campaign) -> Iterator[str]:
     yield f"\n## {header.architecture}/{header.source}\n"
     yield f"- function: SHA-256 {header.function_sha256}"
     yield f"- harness: {header.harness}"
-    for harness, number in campaign.again:
-        yield f"- {number} that this left open are judged by another harness: {harness}"
+    for harness, mutants in campaign.again.items():
+        yield f"- {len(mutants)} that this left open are judged by another harness: {harness}"
     yield f"- mutants: {chosen} of {header.made}; judged: {len(judged)}"
     yield f"- time: {_median(judged):.2f} s in the median on one core\n"
     yield from _operators(judged)
