@@ -157,6 +157,12 @@ class Target:
         return replace(self, segments=segments, alternatives=(), left_out=left_out)
 
     @property
+    def called(self) -> Target:
+        """The same image with the ChaCha20 under proof that its getrandom calls."""
+        assert self.callee is not None
+        return replace(self, function=self.callee, callee=None)
+
+    @property
     def function_bytes(self) -> bytes:
         """The bytes of the function's range."""
         return self.code(self.function.address, self.function.size) or b""

@@ -29,3 +29,7 @@ class GetrandomPort:
     checks: tuple[tuple[int, str], ...] = ()
     signs: tuple[tuple[int, str], ...] = ()
     authenticates: tuple[tuple[int, str], ...] = ()
+
+    def is_barrier(self, instruction: int) -> bool:
+        """Whether an encoding is that of a barrier."""
+        return any(instruction & mask == value for mask, value in self.barriers)

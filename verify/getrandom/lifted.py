@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from verify.getrandom.setting import Layout, setting_of
 from verify.lift.machine import Unsupported
 from verify.target import Target
@@ -18,9 +16,8 @@ def lifted(target: Target) -> tuple[int, ...]:
     port = target.architecture.getrandom_port
     if target.callee is None or port is None:
         raise Unsupported(0, f"getrandom on {target.architecture.title} is not supported")
-    chacha20 = replace(target, function=target.callee, callee=None)
     layout = Layout(port.page_bytes, port.data_page)
-    setting = setting_of(chacha20, target.function.address, layout, port)
+    setting = setting_of(target.called, target.function.address, layout, port)
     reached = {at for block in setting.flow.blocks.values() for at in block.instructions}
     contracts = setting.barriers | setting.system_calls
     return tuple(at - setting.base for at in sorted(reached - contracts))

@@ -26,9 +26,8 @@ def program_of(target: Target, page_bytes: int, data_page: int) -> Program:
     that cannot be followed, QemuError where it has to be executed and cannot.
     """
     architecture, function = target.architecture, target.function
-    assert target.callee is not None
-    chacha20 = replace(target, function=target.callee, callee=None)
-    flow = flow_of(chacha20, engine_for(architecture, target.code), function.address).control
+    engine = engine_for(architecture, target.code)
+    flow = flow_of(target.called, engine, function.address).control
     own = {at for block in flow.blocks.values() for at in block.instructions}
     program = Program(
         architecture=architecture,

@@ -37,8 +37,7 @@ def prove_variant(
     are in no variant, because no instruction that they change is reached."""
     start = time.perf_counter()
     start_afresh()
-    assert target.callee is not None
-    chacha20 = replace(target, function=target.callee, callee=None, alternatives=left)
+    chacha20 = replace(target.called, alternatives=left)
     layout = layout_of(target, options)
     entry = target.function.address
     callee = proved_callee(chacha20, options, progress)

@@ -153,9 +153,7 @@ def setting_of(target: Target, entry: int, layout: Layout, port: GetrandomPort) 
         layout=layout,
         port=port,
         barriers=frozenset(
-            at
-            for at, data in code.items()
-            if any(int.from_bytes(data, order) & mask == value for mask, value in port.barriers)
+            at for at, data in code.items() if port.is_barrier(int.from_bytes(data, order))
         ),
         system_calls=frozenset(
             at for at, data in code.items() if data == target.architecture.system_calls.instruction

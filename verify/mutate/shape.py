@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from specs.contract import ARGUMENTS
 from specs.getrandom_contract import ARGUMENTS as GETRANDOM_ARGUMENTS
@@ -37,9 +37,7 @@ class Shape:
 
 def _getrandom_flow(target: Target, engine: Engine) -> ControlFlow:
     """With barriers and system calls as blocks of their own, which only other bytes change."""
-    assert target.callee is not None
-    chacha20 = replace(target, function=target.callee, callee=None)
-    flow = flow_of(chacha20, engine, target.function.address).control
+    flow = flow_of(target.called, engine, target.function.address).control
     blocks: dict[int, Block] = {}
     successors: dict[int, tuple[int, ...]] = {}
     special = _special(target, flow)
@@ -61,8 +59,7 @@ def _special(target: Target, flow: ControlFlow) -> frozenset[int]:
         for at in block.instructions:
             code = target.code(at, target.instruction_size(at)) or b""
             number = int.from_bytes(code, order)
-            barriers = port.barriers if port is not None else ()
-            if code == wanted or any(number & mask == value for mask, value in barriers):
+            if code == wanted or (port is not None and port.is_barrier(number)):
                 found.add(at)
     return frozenset(found)
 
