@@ -16,7 +16,7 @@ from verify.getrandom.result import nothing_said, prove_variant, unchecked
 from verify.options import PROPERTIES_OF, Options
 from verify.target import Target
 from verify.validate import unchecked_forms
-from verify.verdict import Caveat, Contract
+from verify.verdict import Caveat, Contract, Result
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,6 +38,11 @@ def getrandom_in(path: Path) -> Target:
     (target,) = targets_in(str(path), None, Contract.GETRANDOM)
     assert isinstance(target, Target)
     return target
+
+
+def not_compared(result: Result) -> list[str]:
+    """The findings on forms that were not compared, those of ChaCha20 among them."""
+    return [one for one in result.findings if "not compared with QEMU" in one]
 
 
 SUPPORTED = [
@@ -71,14 +76,14 @@ def test_a_form_that_was_not_compared_is_named(tmp_path: Path) -> None:
     assert form.startswith("38610000/ffff8000 at 0x")
     assert unchecked_forms(target, [int(form.rpartition(" ")[2], 16)]) == (form,)
     result = prove_variant(target, (), OPTIONS, lambda _: None)
-    assert result.findings == (f"not compared with QEMU: {form}",)
+    assert not_compared(result) == [f"not compared with QEMU: {form}"]
     assert Caveat.LIFTER_UNCHECKED in result.caveats
 
 
 def test_the_caveat_goes_where_all_were() -> None:
     target = getrandom_in(STUB)
     result = prove_variant(target, (), OPTIONS, lambda _: None)
-    assert result.findings == ()
+    assert not_compared(result) == []
     assert Caveat.LIFTER_UNCHECKED not in result.caveats
     assert Caveat.SOLVER_TRUSTED in result.caveats
     assert Caveat.LIFTER_UNCHECKED in nothing_said(target, OPTIONS, "no reason").caveats
