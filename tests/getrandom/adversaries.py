@@ -201,6 +201,34 @@ HALF_WORD_LEFT = replace(
     breaks=Claim.ERASURE,
     new=_TAKEN_IN_WORDS.replace("*(half *)(from + i) = 0;", "*(unsigned short *)(from + i) = 0;"),
 )
+_TAKEN_UNLESS_MET = """\
+	word other = 3, i = 0;
+
+	if (count != 0)
+		do {
+			if (i == (other & 3))
+				break;
+			to[i] = state->batch[pos + i];
+			state->batch[pos + i] = 0;
+			other ^= 1;
+			__asm__ volatile("" : "+r"(other));
+			i++;
+		} while (i != count);
+	word far = i > 4;
+	for (; i < count; i++) {
+		to[i] = state->batch[pos + i];
+		state->batch[pos + i] = 0;
+	}
+"""
+BOUND_THAT_MOVES = Adversary(
+    "bound-that-moves",
+    Claim.ERASURE,
+    _TAKEN,
+    _TAKEN_UNLESS_MET,
+    ((_POS_STORED, "\tstate->pos = pos + count + far;\n"),),
+)
+"""Its loop would end after 4 iterations if the other number did not change; but that is odd where
+the number of the iteration is even."""
 WORDS_CHECKED = Adversary(
     "words-of-generations-in-turn", Claim.GENERATION, _CHECKED, _WORDS_CHECKED
 )

@@ -7,63 +7,20 @@ from dataclasses import replace
 
 import pytest
 
-from tests.getrandom.adversaries import target_in
-from tests.history.programs import BINARIES
-from verify.arch.patching import Condition
+from tests.getrandom.declines import (
+    ALL,
+    DECLINES,
+    NOP,
+    SYSTEM_CALL,
+    declining,
+    proved,
+    results,
+)
 from verify.getrandom.claims import Claim
 from verify.getrandom.program import program_of
-from verify.getrandom.prove import prove_getrandom
 from verify.getrandom.refute import refutations
 from verify.history import Program
-from verify.target import Alternative, Target
-from verify.verdict import PropertyResult, Verdict
-
-ALL = frozenset(claim.value for claim in Claim)
-NOP = 0xD503_201F
-ELSEWHERE = ALL - {Claim.ABI.value, Claim.FOOTPRINT.value}
-
-SYSTEM_CALL = (0xD280_22C8, 0xD400_0001, 0xD65F_03C0)  # mov x8, #278; svc #0; ret
-QUERY = (0x9280_04A0, 0xD65F_03C0)  # mov x0, #-ENOSYS; ret
-BRANCHES = (0xB500_00E0, 0xB500_00C1, 0x3500_00A2, 0xB100_049F, 0x5400_0061)
-"""cbnz x0; cbnz x1; cbnz w2; cmn x4, #1; b.ne: past the two instructions behind them."""
-DECLINES = (*BRANCHES, *QUERY, *SYSTEM_CALL)
-PUSHED = (0xF81F_0FE0, 0xF841_07E0)  # str x0, [sp, #-16]!; ldr x0, [sp], #16
-BELOW = (0xF81F_83E0,)  # stur x0, [sp, #-8]
-ABOVE = (0xF800_07E0, 0xD100_03FF)  # str x0, [sp], #0; sub sp, sp, #0
-
-
-def declining(code: tuple[int, ...], gate: int | None) -> tuple[Target, int]:
-    """A target and the entry of its getrandom, which is that code. `gate` is what the kernel puts
-    in place of its first instruction on other processors."""
-    path = BINARIES / "arm64/getrandom.so"
-    target = target_in(path)
-    entry = target.function.address
-    data = b"".join(word.to_bytes(4, "little") for word in code)
-    patch = Alternative(entry, data, Condition())
-    assert len(data) <= target.function.size
-    # ChaCha20 lies elsewhere: nothing calls it.
-    elsewhere = replace(target.function, address=entry + 0x10_0000)
-    target = replace(
-        target,
-        function=elsewhere,
-        segments=tuple(segment.patched(patch) for segment in target.segments),
-    )
-    if gate is not None:
-        other = Alternative(entry, gate.to_bytes(4, "little"), Condition((("feature", True),)))
-        target = replace(target, left_out=(other,))
-    return target, entry
-
-
-def results(code: tuple[int, ...], gate: int | None) -> dict[str, PropertyResult]:
-    """What is said of each property."""
-    return {one.property: one for one in prove_getrandom(*declining(code, gate))}
-
-
-def proved(code: tuple[int, ...], gate: int | None) -> set[str]:
-    """The properties that are PROVED."""
-    found = results(code, gate)
-    assert found.keys() == ALL
-    return {name for name, one in found.items() if one.verdict is Verdict.PROVED}
+from verify.verdict import Verdict
 
 
 def test_it_is_told() -> None:
@@ -139,14 +96,3 @@ LEAVE = 0xAA1E_03E9, 0xAA09_03FE  # mov x9, x30; mov x30, x9
 )
 def test_a_signed_return_address(before: tuple[int, ...], right: bool) -> None:
     assert (proved((NOP, *before, *DECLINES), NOP) == ALL) is right
-
-
-@pytest.mark.parametrize(
-    ("before", "kept"),
-    [((), True), (PUSHED, True), (BELOW, False), (ABOVE, False)],
-    ids=["nothing", "pushed", "below", "above"],
-)
-def test_what_is_stored_while_the_stack_pointer_moves(before: tuple[int, ...], kept: bool) -> None:
-    found = proved((NOP, *before, *DECLINES), NOP)
-    assert (Claim.ABI.value in found) is kept
-    assert found >= ELSEWHERE

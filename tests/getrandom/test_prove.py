@@ -11,6 +11,7 @@ import pytest
 from binaries.patches import Fault
 from tests.getrandom.adversaries import (
     ADVERSARIES,
+    BOUND_THAT_MOVES,
     FEW,
     HALF_WORD_LEFT,
     IN_WORDS,
@@ -136,7 +137,9 @@ def test_another_size_of_pages() -> None:
     assert "fallback" not in proved(path, target_in(path), Layout(0x1000, 0x8000), FEW)
 
 
-@pytest.mark.parametrize("adversary", ADVERSARIES[:2], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "adversary", [*ADVERSARIES[:2], BOUND_THAT_MOVES], ids=lambda one: one.name
+)
 def test_one_case_among_many(adversary: Adversary, tmp_path: Path) -> None:
     path = adversary.path(tmp_path, "loongarch64")
     assert adversary.breaks.value not in proved(path, target_in(path), more=FEW)

@@ -174,9 +174,12 @@ class Loops:
         self, path: Path, start: Path, found: _Iteration, loop: NaturalLoop, number: Term
     ) -> list[Path]:
         """The paths behind the loop, from a generic iteration on which the bounds hold."""
-        bounds = self._bounds(start, found, number)
+        fixed = _held(path)
+        bounds = self._bounds(start, found, number, fixed)
         before = len(path.events)
-        done = tuple(all_before(event, number) for event in merged(found.back.events[before:]))
+        done = tuple(
+            all_before(event, number, fixed) for event in merged(found.back.events[before:])
+        )
         facts = (*path.facts, *bounds)
         generic = replace(start, facts=facts, events=(*path.events, *done))
         again = self._one(generic, loop, checked=True)
@@ -188,16 +191,27 @@ class Loops:
             raise Unsupported(loop.head, "the iterations of the loop are not counted")
         self.closed.append(Closed(loop.head, number, again.back.facts))
         _note_sources(path.machine, start.machine, again.back.machine)
-        return [*again.exits]
+        # What the earlier iterations did to registers and stack is not on the way out.
+        breaches = again.back.breaches
+        return [
+            replace(one, breaches=tuple(dict.fromkeys((*one.breaches, *breaches))))
+            for one in again.exits
+        ]
 
-    def _bounds(self, start: Path, found: _Iteration, number: Term) -> tuple[Term, ...]:
+    def _bounds(
+        self, start: Path, found: _Iteration, number: Term, fixed: frozenset[Term]
+    ) -> tuple[Term, ...]:
         """Bounds on the number of the iteration: they hold for the first one, and then for the
-        next."""
+        next. They are told by what is `fixed`, for anything else may be another in the next."""
         follows = self._walker.questions.follows
         known = len(start.facts)
         guards = {guard for path in (found.back, *found.exits) for guard in path.facts[known:]}
         zero, following = const(0, number.width), add(number, const(1, number.width))
-        proposed = dict(candidates(guards, number))
+        proposed = {
+            bound: equation
+            for bound, equation in candidates(guards, number)
+            if variables([bound]) <= fixed | {number}
+        }
         bounds = [
             one for one in proposed if follows(start.facts, substitute([one], {number: zero})[0])
         ]
@@ -222,6 +236,14 @@ class Loops:
         here, bound = equation.of(rest, number)
         following = substitute([bound], {number: add(number, const(1, number.width))})
         return self._walker.questions.follows((bound, negate(here)), following[0])
+
+
+def _held(path: Path) -> frozenset[Term]:
+    """The variables in what registers and memory hold, and in what is known of them."""
+    machine = path.machine
+    cells = (machine.registers, *memory_of(machine).cells().values())
+    terms = (machine.converter.term(value) for some in cells for *_, value in some)
+    return variables([*terms, *path.facts])
 
 
 def _shape(first: Machine, second: Machine) -> _Shape:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from verify.getrandom.events import Copy, Event, Moved
-from verify.getrandom.origins import MOVED, is_called
 from verify.lift.machine import Unsupported
 from verify.terms import Linear, Term, variables
 
@@ -54,17 +53,18 @@ def _joined_with(first: Moved, second: Moved) -> Moved | None:
     return replace(first, size=size)
 
 
-def all_before(event: Moved, number: Term) -> Moved:
-    """What all iterations before one have done together, of which each does this.
+def all_before(event: Moved, number: Term, fixed: frozenset[Term]) -> Moved:
+    """What all iterations before one have done together, of which each does this. `fixed` are the
+    variables that hold the same in each of them.
 
     Raises Unsupported where they leave gaps, or do not go on by constants.
     """
-    start, step = _moving(event.start, number, event.at)
+    start, step = _moving(event.start, number, fixed, event.at)
     size = event.size.constant
     steps = [step]
     whole = Linear(number.width, 0, {number: size}) if size else Linear(number.width, 0)
     if isinstance(event, Copy):
-        to, step = _moving(event.to, number, event.at)
+        to, step = _moving(event.to, number, fixed, event.at)
         steps.append(step)
         event = replace(event, to=to)
     if not event.size.is_constant or any(step != size for step in steps):
@@ -72,11 +72,10 @@ def all_before(event: Moved, number: Term) -> Moved:
     return replace(event, start=start, size=whole)
 
 
-def _moving(position: Linear, number: Term, at: int) -> tuple[Linear, int]:
+def _moving(position: Linear, number: Term, fixed: frozenset[Term], at: int) -> tuple[Linear, int]:
     """The position in the first iteration, and how far it goes on in each."""
     step = position.coefficients.get(number, 0)
     start = position.without(number)
-    inside = variables(start.coefficients)
-    if number in inside or any(is_called(one, MOVED) for one in inside):
+    if not variables(start.coefficients) <= fixed:
         raise Unsupported(at, "a position depends on more than the iteration")
     return start, step
