@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from binaries.patches import Fault
+from tests.getrandom.adversaries import Adversary
 from tests.history.programs import BINARIES, EACH_ONCE, FAULTS, LAYOUTS
 from verify.getrandom.account import account
+from verify.getrandom.blame import Blamed, blame
 from verify.getrandom.claims import Claim
 from verify.getrandom.program import program_of
 from verify.getrandom.refute import Refutation, again, refutations
 from verify.getrandom.refuted import executed
 from verify.getrandom.setting import Layout
 from verify.getrandom.stored import calls_of, history_of, stored
+from verify.history import execute, specified
 from verify.history.catalogue import Histories, at, is_granted
 from verify.image import open_images
 from verify.lift.angr_import import import_angr
@@ -71,9 +74,57 @@ def test_some_faults(fault: Fault) -> None:
 @pytest.mark.parametrize("fault", FAULTS, ids=named)
 def test_every_fault(fault: Fault) -> None:
     one = program(fault.path)
-    # That the attempts have no end does not show in a history, which has one.
-    shown = set(fault.refuted_by) - {Claim.TERMINATION.value}
-    assert refutations(one, one.instructions).keys() == shown
+    assert refutations(one, one.instructions).keys() == set(fault.refuted_by)
+
+
+@pytest.mark.every_fault
+@pytest.mark.parametrize("fault", [one for one in FAULTS if one.name == "endless-retry"], ids=named)
+def test_attempts_without_end(fault: Fault) -> None:
+    one = program(fault.path)
+    found = refutations(one, ())
+    assert found.keys() == set(fault.refuted_by)
+    termination = found[Claim.TERMINATION.value]
+    assert termination.text == "it still asks for a key after 100 reseeds in a row"
+    assert all(len(line) < 1000 for line in account(one, termination))
+
+
+THREE_ATTEMPTS = Adversary(
+    "three-attempts", Claim.GENERATION, "#define ATTEMPTS 2", "#define ATTEMPTS 3"
+)
+ASKING_UNTIL_ANSWERED = Adversary(
+    "asking-until-answered",
+    Claim.TERMINATION,
+    "\treturn system_call(buffer, len, flags);\n",
+    "\tlong result;\n\n\tdo\n\t\tresult = system_call(buffer, len, flags);\n"
+    "\twhile (result == -11);\n\treturn result;\n",
+)
+"""While the kernel says EAGAIN."""
+
+
+def blamed(one: Program, name: str) -> Blamed:
+    """What the one call of the history of that name is blamed for."""
+    history = Histories(one).named()[name]
+    ((step,), (right,)) = history, specified(one, history)
+    ((done,),) = execute(one, [history])
+    return blame(one, step, right, done)
+
+
+def adverse(adversary: Adversary, directory: Path) -> Program:
+    """An adversary on LoongArch."""
+    layout = LAYOUTS["loongarch64/getrandom"]
+    target = target_of(adversary.path(directory, "loongarch64"))
+    return program_of(target, layout.page_size, layout.data_page)
+
+
+def test_attempts_that_are_too_many_have_an_end(tmp_path: Path) -> None:
+    found = blamed(adverse(THREE_ATTEMPTS, tmp_path), "reseeded again and again")
+    assert found.keys() == {Claim.FALLBACK, Claim.GENERATION}
+
+
+def test_system_calls_without_end(tmp_path: Path) -> None:
+    found = blamed(adverse(ASKING_UNTIL_ANSWERED, tmp_path), "refused again and again")
+    assert found.keys() == {Claim.FALLBACK, Claim.TERMINATION}
+    assert found[Claim.TERMINATION] == "it still makes a system call after 100 answers in a row"
 
 
 def assert_short(one: Program, refutation: Refutation) -> None:

@@ -9,6 +9,7 @@ from tests.history.interrupting import SHOWN as INTERRUPTED
 from tests.history.programs import BUILDS, FAULTS, elsewhere, faulty, program
 from verify.history import Program, departure, execute, specified
 from verify.history.catalogue import Histories
+from verify.history.model import PERSISTENT, Harm
 
 SHOWN = {
     "argument-left-unset": ("first call", "system call 0 is"),
@@ -60,6 +61,19 @@ def shows(fault: Fault, binary: Program) -> bool:
 )
 def test_shows(fault: Fault) -> None:
     assert shows(fault, faulty(fault))
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [fault for fault in FAULTS if fault.name == "endless-retry"],
+    ids=lambda fault: f"{fault.architecture}/{fault.name}",
+)
+def test_attempts_without_end_show(fault: Fault) -> None:
+    binary = faulty(fault)
+    history = Histories(binary).named()["reseeded again and again"]
+    ((done,),) = execute(binary, [history])
+    assert len(done.made) == PERSISTENT + 1
+    assert [breach.harm for breach in done.breaches] == [Harm.PERSISTENT]
 
 
 SHARED = {

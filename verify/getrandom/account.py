@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 16
 """Bytes of a buffer or of a key that are shown."""
+_SHOWN_CALLS = 4
+"""System calls of one call that are shown, where there are more than a right one makes."""
 
 
 def account(program: Program, one: Refutation) -> tuple[str, ...]:
@@ -49,15 +51,14 @@ class _Teller:
         parts = [f"generation {step.generation}, {ready}"]
         if step.state is not None:
             parts.append(self._state(step.state))
-        parts += [
-            f"system call {n}: {self._answer(answer)}" for n, answer in enumerate(step.answers)
-        ]
+        answers = enumerate(step.answers)
+        parts += _few([f"system call {n}: {self._answer(answer)}" for n, answer in answers])
         parts += map(self._interruption, step.interruptions)
         return ", ".join(parts)
 
     def did(self, step: Step, done: Done) -> str:
         """What a call did, and leaves."""
-        parts = [self._made(step, made) for made in done.made]
+        parts = _few([self._made(step, made) for made in done.made])
         parts.append("does not return" if done.result is None else f"returns {done.result}")
         parts += [breach.text for breach in done.breaches]
         if done.result is not None and done.result > 0:
@@ -109,6 +110,12 @@ class _Teller:
             yield f"the state becomes {self._state(change.state)}"
         if change.generation is not None:
             yield f"the generation becomes {change.generation}"
+
+
+def _few(parts: list[str]) -> list[str]:
+    """The first of them, and how many more there are."""
+    more = len(parts) - _SHOWN_CALLS
+    return parts if more <= 0 else [*parts[:_SHOWN_CALLS], f"and {more} more"]
 
 
 def _octets(content: bytes) -> str:

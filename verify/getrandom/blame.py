@@ -37,6 +37,7 @@ _HARMS = {
     Harm.REGISTER: Claim.ABI.value,
     Harm.ERROR: Claim.FALLBACK.value,
     Harm.ENDLESS: Claim.TERMINATION.value,
+    Harm.PERSISTENT: Claim.TERMINATION.value,
 }
 _FIELDS = {
     range(GENERATION_OFFSET): Claim.ERASURE.value,
@@ -62,11 +63,13 @@ def blame(program: Program, step: Step, right: Done, done: Done) -> Blamed:
 
 
 def _counting(found: Iterable[Difference]) -> Iterator[Difference]:
-    """The first that is no breach, and if it shows at the end, all breaches."""
+    """The first that is no breach, and if it shows at the end, all breaches; that it makes system
+    call after system call always, since no answer ends it whatever it did before."""
     first: Difference | None = None
     for difference in found:
         if difference.breach is not None:
-            if first is None or first.at is None:
+            persistent = difference.breach.harm is Harm.PERSISTENT
+            if persistent or first is None or first.at is None:
                 yield difference
         elif first is None:
             first = difference

@@ -19,11 +19,12 @@ from verify.getrandom.interrupted import harm
 from verify.history.catalogue import Histories, at, is_granted, random_history
 from verify.history.departure import first_departure
 from verify.history.execution import execute
+from verify.history.model import Harm
 from verify.history.smaller import smaller
 from verify.history.specified import Overrun, Unanswered, specified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from verify.history import Done, History, Program, Step
 
@@ -77,7 +78,7 @@ def refutations(
     """
     found: dict[str, Refutation] = {}
     for histories in _stages(program, instructions):
-        if Claim.TERMINATION in found and any(step.interruptions for step in histories[0]):
+        if _endless(found) and any(step.interruptions for step in histories[0]):
             # Each would take its time; what never ends has shown what it does.
             break
         for one in _broken(program, histories, SECONDS):
@@ -89,6 +90,12 @@ def refutations(
         if found and not every:
             break
     return found
+
+
+def _endless(found: Mapping[str, Refutation]) -> bool:
+    """Whether a call took all the time that it may."""
+    ends = (breach for one in found.values() for breach in one.done[-1].breaches)
+    return any(breach.harm is Harm.ENDLESS for breach in ends)
 
 
 def _stages(program: Program, instructions: Iterable[int]) -> Iterator[Sequence[History]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from specs.getrandom_world import Call
 from specs.opaque_state import BATCH_BYTES, STATE_BYTES, State, encode
-from verify.history.model import Answer, Interruption, Step
+from verify.history.model import PERSISTENT, Answer, Interruption, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,6 +157,14 @@ class Histories:
             "reseeded in the upper half meanwhile": (
                 step(20, Answer(32, KEYS[0], generation=upper), other_key, state=stale),
             ),
+            "reseeded again and again": (
+                step(
+                    1,
+                    *(Answer(32, KEYS[n % len(KEYS)], generation=8 + n) for n in range(PERSISTENT)),
+                    state=stale,
+                ),
+            ),
+            "refused again and again": (step(1, *[refused] * PERSISTENT, state=stale),),
         }
 
     def interrupted(self, pos: int = 40) -> dict[str, Step]:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from verify.arch import Architecture
 
 
+PERSISTENT = 100
+"""Answers to system calls of one call; no call of the specification asks for more than three."""
+
+
 @dataclass(frozen=True)
 class Program:
     """A getrandom. Addresses are those of the image.
@@ -120,6 +124,7 @@ class Harm(Enum):
     ERROR = "it tells an error that has no number"
     STOPPED = "it ends in another way than by a return"
     ENDLESS = "it does not end"
+    PERSISTENT = "it makes system call after system call"
     INCONCLUSIVE = "how it ends says nothing of the code"
 
 

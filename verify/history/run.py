@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from specs.getrandom_world import SystemCall
-from specs.opaque_state import STATE_BYTES
+from specs.opaque_state import KEY_BYTES, KEY_OFFSET, STATE_BYTES
 from verify import qemu
 from verify.arch import ON_STACK, Saved
 from verify.history.memory import (
@@ -25,12 +25,14 @@ from verify.history.memory import (
     return_address,
     surrounded,
 )
-from verify.history.model import Breach, Done, Harm, Left, Made
+from verify.history.model import PERSISTENT, Breach, Done, Harm, Left, Made
 from verify.qemu.machines import PROGRAM_COUNTER
 from verify.witness import registers as abi
 from verify.witness.execution import STACK_LIMIT, STAYS_ZERO
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from verify.history.model import Answer, History, Interruption, Program, Step
 
 FLAGS_MASK = (1 << 32) - 1
@@ -275,11 +277,26 @@ class Run:
         made = SystemCall(buffer, size, flags & FLAGS_MASK)
         frame.made.append(Made(self._read(calls.number), made, self.state))
         if len(frame.made) > len(frame.step.answers):
-            text = "it makes a system call more than there are answers"
-            self._give_up(Breach(Harm.INCONCLUSIVE, text))
+            self._give_up(self._unanswered(frame.step.answers, key=buffer in self._key))
             return
         self._answer(frame.step.answers[len(frame.made) - 1].cut(size), buffer)
         self.entry += len(calls.instruction)
+
+    @property
+    def _key(self) -> range:
+        """The addresses of the key in the state of the call that executes."""
+        start = self.frame.step.call.opaque_state + KEY_OFFSET
+        return range(start, start + KEY_BYTES)
+
+    def _unanswered(self, answers: Sequence[Answer], *, key: bool) -> Breach:
+        """What a system call more than there are answers says, which is for a key or not."""
+        if len(answers) < PERSISTENT:
+            text = "it makes a system call more than there are answers"
+            return Breach(Harm.INCONCLUSIVE, text)
+        reseeds = all(answer.generation is not None for answer in answers)
+        asks = "asks for a key" if key else "makes a system call"
+        given = "reseeds" if reseeds else "answers"
+        return Breach(Harm.PERSISTENT, f"it still {asks} after {len(answers)} {given} in a row")
 
     def _answer(self, answer: Answer, buffer: int) -> None:
         calls = self.architecture.system_calls
