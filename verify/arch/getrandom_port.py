@@ -13,6 +13,8 @@ class GetrandomPort:
     `page_bytes` is the size of a page; the data page of the kernel's generator lies `data_page`
     bytes in front of the image. `barriers` are the (mask, value) of instructions that order
     accesses and do nothing else. `extends` is how a caller extends an unsigned int to a register.
+    `call_alignment` is the alignment in bytes that the stack pointer has where a function of the
+    image is entered, as seen from the entry of getrandom; None for that of the ABI.
 
     `pushes` are the encodings of instructions that push a register, named with them, on the shadow
     stack; `checks` those of instructions that trap unless a register holds what was pushed last,
@@ -29,6 +31,7 @@ class GetrandomPort:
     checks: tuple[tuple[int, str], ...] = ()
     signs: tuple[tuple[int, str], ...] = ()
     authenticates: tuple[tuple[int, str], ...] = ()
+    call_alignment: int | None = None
 
     def is_barrier(self, instruction: int) -> bool:
         """Whether an encoding is that of a barrier."""

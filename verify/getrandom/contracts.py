@@ -109,11 +109,12 @@ def _return_address(setting: Setting, machine: Machine, frame: int) -> Term:
 
 def _frame(setting: Setting, machine: Machine) -> int:
     """The stack pointer at the entry of ChaCha20, from the one at the entry of getrandom; raises
-    Unsupported where it is not aligned."""
+    Unsupported where it is not aligned. What is proved of ChaCha20 does not rest on that."""
     architecture = setting.architecture
+    alignment = setting.port.call_alignment or architecture.stack_alignment
     value = setting.read(machine, architecture.stack_pointer)
     offset = linear(value).plus(linear(setting.argument("sp")), -1)
-    if not offset.is_constant or offset.constant % architecture.stack_alignment:
+    if not offset.is_constant or offset.constant % alignment:
         raise Unsupported(machine.instruction, "the stack is not aligned at the call of ChaCha20")
     return offset.constant
 
