@@ -70,6 +70,9 @@ def test_the_stack_counts() -> None:
     assert covers(at_head({}, FREE), at_head({}, WORD))
     assert not covers(at_head({}, WORD), at_head({}, OTHER))
     assert not covers(at_head({}), at_head({}, WORD))
+    known, given_up = at_head({}, FREE), at_head({}, FREE)
+    memory_of(given_up.machine).given_up = frozenset({-16})
+    assert not covers(known, given_up)
 
 
 def test_facts_and_places_count() -> None:

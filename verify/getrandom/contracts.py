@@ -132,6 +132,7 @@ def _slot(setting: Setting, machine: Machine, counter: Term, frame: int) -> int:
         or not frame <= place.offset <= -size
         or any(at - size < place.offset - frame < at + length for at, length in linkage)
         or memory.counter not in (None, place.offset)
+        or not memory.given_up.isdisjoint(range(place.offset, place.offset + size))
     ):
         raise Unsupported(
             machine.instruction, "ChaCha20's counter is not at one place of the frame"

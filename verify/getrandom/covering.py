@@ -34,6 +34,8 @@ def covers(general: Path, special: Path) -> bool:
     another: it differs only where that has variables that stand for anything."""
     if general.facts != special.facts or general.machine.pc != special.machine.pc:
         return False
+    if memory_of(general.machine).given_up != memory_of(special.machine).given_up:
+        return False
     return all(_is_anything(word) or word is other for word, other in _words(general, special))
 
 

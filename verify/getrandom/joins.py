@@ -193,7 +193,8 @@ def _memory(path: Path) -> object:
     """Equal for two paths with the same stack, pos, batch and key."""
     memory = memory_of(path.machine)
     _, _, contents = path.machine.fingerprint()
-    return contents, memory.epoch, memory.key, memory.answers, memory.counter, memory.below
+    key = memory.epoch, memory.key, memory.answers, memory.counter
+    return contents, key, memory.below, memory.given_up
 
 
 def _registers(path: Path) -> dict[tuple[int, int], Term]:

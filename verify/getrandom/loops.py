@@ -308,7 +308,7 @@ def _same_stack(one: Machine, other: Machine) -> bool:
     """Whether the stack has the same contents."""
     ours, theirs = memory_of(one), memory_of(other)
     regions = {key for key in (*ours.cells(), *theirs.cells()) if key[0] in (STACK, SHADOW)}
-    return all(
+    return ours.given_up == theirs.given_up and all(
         other.converter.term(value) is one.converter.term(ours.region(*key).read(offset, size))
         for key in regions
         for offset, size, value in list(theirs.region(*key))

@@ -63,6 +63,9 @@ class GetrandomMemory(RegionMemory):
         """The variables for bytes of the batch that were written to the buffer."""
         self.below: frozenset[Term] = frozenset()
         """The variables that ChaCha20 may have written something of to the stack below."""
+        self.given_up: frozenset[int] = frozenset()
+        """The bytes of the stack, from the stack pointer at entry, that a signal handler may have
+        overwritten: the stack pointer was above, and they were not written since."""
 
     def copy(self) -> GetrandomMemory:
         """An independent copy."""
@@ -71,7 +74,7 @@ class GetrandomMemory(RegionMemory):
         twin.events = list(self.events)
         twin.epoch, twin.key, twin.answers = self.epoch, self.key, self.answers
         twin.counter, twin.disturbed = self.counter, self.disturbed
-        twin.copied, twin.below = self.copied, self.below
+        twin.copied, twin.below, twin.given_up = self.copied, self.below, self.given_up
         return twin
 
     def load(self, place: Place | None, size: int, fresh: Callable[[], Any]) -> Any:

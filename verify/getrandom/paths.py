@@ -8,8 +8,8 @@ from functools import cached_property, partial
 from typing import Any
 
 from specs.opaque_state import BATCH_BYTES
-from verify.arch import Architecture, Saved
-from verify.getrandom import shadow, signing
+from verify.arch import Saved
+from verify.getrandom import frames, shadow, signing
 from verify.getrandom.claims import Claim, Difference
 from verify.getrandom.contracts import chacha20, system_call
 from verify.getrandom.events import BatchRead, Event, Stored, Zero
@@ -18,7 +18,6 @@ from verify.getrandom.setting import Setting, granted_of, memory_of
 from verify.getrandom.words import WORD_BYTES, whole
 from verify.lift.engine import Block, Successor
 from verify.lift.machine import Machine, Unsupported
-from verify.lift.memory import STACK, Access
 from verify.terms import (
     FALSE,
     TRUE,
@@ -28,7 +27,6 @@ from verify.terms import (
     disjunction,
     equal,
     evaluate,
-    linear,
     negate,
     postorder,
     substitute,
@@ -287,30 +285,8 @@ class Walker:
                     at = write.instruction - setting.base
                     reason = f"{at:#x}: writes the reserved register {register.name}"
                     yield Difference(frozenset({Claim.ABI}), reason)
-        pointer, size = layout[architecture.register(architecture.stack_pointer).storage]
-        start = setting.argument("sp")
-        for access in machine.accesses:
-            if access.place is None or access.place.region != STACK:
-                continue
-            values = [setting.read(before, architecture.stack_pointer)]
-            for write in machine.register_writes:
-                if write.offset == pointer and write.step < access.step:
-                    values = [write.value]
-                elif write.offset == pointer and (write.step, access.kind) == (
-                    access.step,
-                    "write",
-                ):
-                    # What an instruction stores while it moves the pointer is there afterwards.
-                    values.append(write.value)
-            frames = [linear(value).plus(linear(start), -1) for value in values]
-            if not all(frame.is_constant for frame in frames):
-                raise Unsupported(
-                    access.instruction, "the stack pointer does not move by constants"
-                )
-            frame = min(one.constant for one in frames)
-            at = access.instruction - setting.base
-            for claims, what in _out_of_frame(access, frame, architecture):
-                yield Difference(claims, f"{at:#x}: {what}")
+        for at, claims, what in frames.breaches(setting, before, machine):
+            yield Difference(claims, f"{at - setting.base:#x}: {what}")
 
     def _done(self, path: Path, machine: Machine, checked: bool) -> Path:
         """The path with what its last block did."""
@@ -365,25 +341,3 @@ class Walker:
                 )
                 if not self.questions.follows(path.facts, apart):
                     raise Unsupported(event.at, "it may read of the batch what it has erased")
-
-
-def _out_of_frame(
-    access: Access, frame: int, architecture: Architecture
-) -> Iterator[tuple[frozenset[Claim], str]]:
-    """What is wrong with an access to the stack when the stack pointer is `frame` bytes from where
-    it was at entry: it lies below what is the function's own, or above."""
-    assert access.place is not None
-    first, last = access.place.offset, access.place.offset + access.size
-    both = frozenset({Claim.ABI, Claim.FOOTPRINT})
-    if first < frame - architecture.red_zone:
-        # A signal handler may have written there.
-        if access.kind == "read":
-            raise Unsupported(access.instruction, "reads the stack below its frame")
-        yield both, "writes the stack below its frame"
-    linkage = architecture.linkage_area
-    if last <= 0 or any(at <= first and last <= at + size for at, size in linkage):
-        return
-    if access.kind == "write":
-        yield both, "writes to its caller's frame"
-    elif first < 0 or last > architecture.popped_at_return:
-        yield frozenset({Claim.FOOTPRINT}), "reads its caller's frame"
