@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich import box
 from rich.table import Table
 
+from verify.cost.formula import Formula, Term
 from verify.cost.model import LENGTHS, POSITIONS
 from verify.errors import printable
 
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from verify.cost.formula import Formula
     from verify.cost.model import Cost
 
 FORMAT = 1
 """Version of the JSON format. It changes when a reader of the old one would misunderstand."""
+_ALIGNED = "for a buffer at a multiple of 64; at an odd address the numbers are others"
 
 
 def print_costs(console: Console, costs: Sequence[Cost]) -> None:
@@ -47,16 +48,51 @@ def details(cost: Cost) -> Iterator[str]:
     yield f"len <= 96 - pos: {shown(cost.formulas.within)}"
     yield f"len > 96 - pos: {shown(cost.formulas.beyond)}"
     if cost.patched:
-        yield f"as the kernel patches it: {', '.join(cost.patched)}"
+        yield _patched(cost.patched)
     if cost.aligned_only:
-        yield "for a buffer at a multiple of 64; at an odd address the numbers are others"
+        yield _ALIGNED
     where = f"data page {cost.data_page:#x} bytes in front, pages of {cost.page_bytes:#x}"
     yield f"{len(cost.by_call)} calls executed by {cost.executor}; {where}"
+
+
+def _patched(conditions: Iterable[str]) -> str:
+    return f"as the kernel patches it: {', '.join(conditions)}"
 
 
 def shown(formula: Formula | None) -> str:
     """A formula on one line, or that there is none."""
     return "no formula of those looked for fits" if formula is None else str(formula)
+
+
+def findings(content: Any) -> dict[str, tuple[str, ...]]:
+    """By the hash of an image what is said of its cost, line by line, from what `to_json` wrote.
+
+    Raises ValueError where it did not.
+    """
+    try:
+        if content["format"] != FORMAT:
+            raise ValueError(f"format {content['format']!r} instead of {FORMAT}")
+        return {one["image_sha256"]: tuple(_findings(one)) for one in content["costs"]}
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from None
+
+
+def _findings(cost: dict[str, Any]) -> Iterator[str]:
+    means = (f"{mean:.2f} for {length} bytes" for length, mean in cost["mean"].items())
+    yield f"cost: instructions of a call, mean over pos 0..96: {', '.join(means)}"
+    for case, terms in (("<=", cost["within"]), (">", cost["beyond"])):
+        yield f"cost: len {case} 96 - pos: {shown(_read(terms))}"
+    if cost["patched"]:
+        yield f"cost: {_patched(cost['patched'])}"
+    if cost["aligned_only"]:
+        yield f"cost: {_ALIGNED}"
+    yield f"cost: {cost['calls']} calls executed by {cost['executor']}"
+
+
+def _read(terms: list[dict[str, Any]] | None) -> Formula | None:
+    if terms is None:
+        return None
+    return Formula(tuple(Term(one["of"], tuple(one["factors"])) for one in terms))
 
 
 def to_json(costs: Iterable[Cost], failures: Iterable[tuple[str, str]]) -> str:
