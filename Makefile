@@ -60,7 +60,7 @@ prove-kernels: setup ## Prove what fetch-kernels downloaded
 
 validation-record: setup setup-qemu ## Compare instruction forms with QEMU and write the record
 	$(VENV)/vdso-verify validate-lifter --record --trials 0 --contract chacha20 --contract getrandom \
-		$(foreach file,$(BINARIES) $(VALIDATE),--binary $(file))
+		$(foreach file,$(BINARIES) $(or $(wildcard $(VALIDATE)),$(VALIDATE)),--binary $(file))
 
 cost: setup setup-qemu ## Count the instructions of getrandom and write the tables of docs/cost.md
 	mkdir -p $(KERNELS)
