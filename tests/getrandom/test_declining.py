@@ -96,3 +96,26 @@ LEAVE = 0xAA1E_03E9, 0xAA09_03FE  # mov x9, x30; mov x30, x9
 )
 def test_a_signed_return_address(before: tuple[int, ...], right: bool) -> None:
     assert (proved((NOP, *before, *DECLINES), NOP) == ALL) is right
+
+
+PUSH, POP = 0xF81F_0FFE, 0xF841_07FE  # str x30, [sp, #-16]!; ldr x30, [sp], #16
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        (
+            PUSH,
+            0x9100_03E0,
+            0xD280_0201,
+            *SYSTEM_CALL[:2],
+            POP,
+            *DECLINES,
+        ),  # mov x0, sp; mov x1, #16
+        (NOP, 0xD280_0BA8, SYSTEM_CALL[1], *DECLINES),  # mov x8, #93: exit
+        (NOP, 0xD280_07E8, SYSTEM_CALL[1], *DECLINES),  # mov x8, #63: read
+    ],
+    ids=["return address", "exit", "read"],
+)
+def test_the_kernel_may_not_be_asked_for_anything_else(code: tuple[int, ...]) -> None:
+    assert proved(code, NOP) == set()

@@ -117,6 +117,13 @@ ASTRAY = (
         under=(equal(var("len", 64), const(0, 64)),),
     ),
     Adversary(
+        "state-read-by-the-query",
+        Claim.FOOTPRINT,
+        "\t\tparameters->reserved[i] = 0;\n",
+        "\t\tparameters->reserved[i] = 0;\n\t(void)((const volatile u8 *)parameters)[137];\n",
+        under=(equal(var("len", 64), const(0, 64)),),
+    ),
+    Adversary(
         "more-of-the-data-page",
         Claim.FOOTPRINT,
         _FREE,

@@ -157,8 +157,11 @@ def _tasks(setting: Setting, questions: Questions, more: tuple[Term, ...]) -> li
     walk = walk_of(walker, attempts, parts)
     paths = sum(task.paths for task in compared)
     decided = [
-        _Task("call", frozenset({claim}), paths, partial(decide, walk))
-        for claim, decide in _DECIDED.items()
+        _Task("confined call", footprint.CONFINED, paths, partial(footprint.astray, walk)),
+        *(
+            _Task("call", frozenset({claim}), paths, partial(decide, walk))
+            for claim, decide in _DECIDED.items()
+        ),
     ]
     disturbed = [
         partial(early_differences, setting, parts[0], questions),

@@ -58,10 +58,21 @@ _READS = (FieldRead, BatchRead)
 _WRITES = (FieldWrite, Zero, Constant, Refill, Copy, Keystream)
 
 
+CONFINED = frozenset(Claim) - {Claim.PARAMS}
+"""What is not shown either of a call that accesses other memory: that may not be there, and what is
+written may hit the stack. The query is compared with all that it does."""
+
+
 def found(walk: Walk) -> Iterator[Difference]:
-    """Every access that is not shown to be allowed. Those within the batch are checked where the
-    paths are executed."""
+    """Every access to the stack that is not shown to be allowed."""
     yield from walk.unfinished(Claim.FOOTPRINT)
+    for path, _ in walk.paths():
+        yield from (one for one in path.breaches if Claim.FOOTPRINT in one.claims)
+
+
+def astray(walk: Walk) -> Iterator[Difference]:
+    """Every other access that is not shown to be allowed. Those within the batch are checked where
+    the paths are executed."""
     first, *others = walk.parts
     # What a second attempt begins with has been found by the paths that lead to it.
     begun = all(_served(walk, path.facts, path.events) for path in first.back)
@@ -69,22 +80,21 @@ def found(walk: Walk) -> Iterator[Difference]:
         known = begun if part in others else False
         for path in (*part.returned, *part.back):
             events = path.events[len(part.start.events) :]
-            yield from (one for one in path.breaches if Claim.FOOTPRINT in one.claims)
             for reason in _path(walk, path, events, known):
-                yield walk.differs_at_end(Claim.FOOTPRINT, path, reason)
+                yield walk.differs_at_end(CONFINED, path, reason)
 
 
 def _path(walk: Walk, path: Path, events: tuple[Event, ...], begun: bool) -> Iterator[str]:
     setting, facts, follows = walk.setting, path.facts, walk.questions.follows
-    writes = [event for event in events if isinstance(event, _WRITES)]
-    if writes and not begun and not _served(walk, facts, events):
-        if not follows(facts, _is_query(setting)):
-            yield "it writes to state or buffer where no call is served"
-        elif not all(map(_in_parameters, writes)):
-            yield "the query writes more than the parameters"
-        return
     reads = any(isinstance(event, _READS) for event in events)
-    if reads and not writes and not begun and not follows(facts, _usable(setting, events)):
+    writes = [event for event in events if isinstance(event, _WRITES)]
+    if begun or (writes and _served(walk, facts, events)):
+        pass
+    elif writes and not follows(facts, _is_query(setting)):
+        yield "it writes to state or buffer where no call is served"
+    elif not all(map(_in_parameters, writes)):
+        yield "the query writes more than the parameters"
+    elif reads and not follows(facts, _usable(setting, events)):
         yield "it reads the state where that may not be there"
     for event in joined(events):
         claim = _allowed(setting, event)
@@ -165,15 +175,17 @@ def _allowed(setting: Setting, event: Event) -> Term:
             return _in_buffer(setting, to.term(), size.term())
         case Keystream(_, to, _, _, length):
             return _in_buffer(setting, to.term(), length)
-        case SystemCall(_, _, buffer, length, _):
+        case SystemCall(_, number, buffer, length, _):
+            getrandom = setting.architecture.system_calls.getrandom
             key = add(setting.argument("opaque_state"), const(KEY_OFFSET, bits))
             wanted = (
                 (key, const(KEY_BYTES, bits)),
                 (setting.argument("buffer"), setting.argument("len")),
             )
-            return disjunction(
+            place = disjunction(
                 conjunction((equal(buffer, where), equal(length, size))) for where, size in wanted
             )
+            return conjunction((equal(number, const(getrandom, number.width)), place))
     return conjunction(())
 
 

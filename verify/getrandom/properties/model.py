@@ -153,10 +153,13 @@ class Walk:
         """That a property is not shown, for a reason at an address."""
         return Difference(frozenset({claim}), f"{at - self.setting.base:#x}: {reason}")
 
-    def differs_at_end(self, claim: Claim, path: Path, reason: str) -> Difference:
-        """That a property is not shown on a path."""
+    def differs_at_end(
+        self, claims: Claim | frozenset[Claim], path: Path, reason: str
+    ) -> Difference:
+        """That a property, or several, is not shown on a path."""
+        claims = frozenset({claims}) if isinstance(claims, Claim) else claims
         end = path.machine.instruction - self.setting.base
-        return Difference(frozenset({claim}), f"on a path that ends at {end:#x}: {reason}")
+        return Difference(claims, f"on a path that ends at {end:#x}: {reason}")
 
 
 _CALLERS = ("init_", "stack[", "above flags", UNDEFINED)
