@@ -15,6 +15,8 @@ BUILD = "build.toml"
 FAULTS = "faults.toml"
 GETRANDOM = "getrandom"
 """The directory of the complete getrandom's sources, and the program that has the faults."""
+GETRANDOM_SOURCE = "getrandom.c"
+"""What all of them share."""
 GETRANDOM_FAULTS = "getrandom_faults.toml"
 _WITHOUT = "without"
 _DEFAULT_BASE = "looped"
@@ -124,11 +126,21 @@ def load(binaries: Path) -> tuple[Fault, ...]:
 
 
 def load_getrandom(binaries: Path) -> tuple[Fault, ...]:
-    """Read the faults in the complete getrandom, for each architecture that makes them.
-
-    Those are the `architectures` of the file, where a fault does not name its own.
-    """
+    """Read the faults in the complete getrandom that are built, architecture by architecture."""
     content = tomllib.loads((binaries / GETRANDOM_FAULTS).read_text())
+    return tuple(
+        fault
+        for architecture in content["architectures"]
+        for fault in getrandom_faults_for(binaries, architecture)
+    )
+
+
+def getrandom_faults_for(binaries: Path, architecture: str) -> tuple[Fault, ...]:
+    """Read the faults that the complete getrandom of an architecture can have, built or not: those
+    in sources that it has."""
+    build = tomllib.loads((binaries / architecture / BUILD).read_text())
+    own = build[GETRANDOM]
+    files = (GETRANDOM_SOURCE, header_of(own, build.get("sources", architecture)), own.get("entry"))
     return tuple(
         Fault(
             name=entry["name"],
@@ -136,12 +148,28 @@ def load_getrandom(binaries: Path) -> tuple[Fault, ...]:
             base=GETRANDOM,
             refuted_by=tuple(entry["refuted_by"]),
             description=entry["description"],
-            edits=tuple(Edit(**edit) for edit in entry["edits"]),
-            file=entry.get("file", "getrandom.c"),
+            edits=tuple(Edit(**edit) for edit in edits),
+            file=file,
         )
-        for entry in content["fault"]
-        for architecture in entry.get("architectures", content["architectures"])
+        for entry in tomllib.loads((binaries / GETRANDOM_FAULTS).read_text())["fault"]
+        for file, edits in _by_file(entry).items()
+        if file in files
     )
+
+
+def header_of(getrandom: Mapping[str, Any], sources: str) -> str:
+    """The header that makes system calls, from the description of a complete getrandom whose other
+    sources are kept under the name `sources`."""
+    header: str = getrandom.get("header", f"{sources}.h")
+    return header
+
+
+def _by_file(entry: Mapping[str, Any]) -> Mapping[str, list[dict[str, str]]]:
+    """The edits of a fault in the complete getrandom, by the file that they are made in."""
+    files: dict[str, list[dict[str, str]]] = entry.get("files") or {
+        GETRANDOM_SOURCE: entry["edits"]
+    }
+    return files
 
 
 def _faults_of(

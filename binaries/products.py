@@ -6,7 +6,15 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from binaries.patches import BUILD, GETRANDOM, Fault, load, load_getrandom
+from binaries.patches import (
+    BUILD,
+    GETRANDOM,
+    GETRANDOM_SOURCE,
+    Fault,
+    header_of,
+    load,
+    load_getrandom,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -135,7 +143,7 @@ class Build:
 def _getrandom(entry: Mapping[str, Any], sources: str) -> Getrandom:
     return Getrandom(
         {name: Layout(**layout) for name, layout in entry["programs"].items()},
-        entry.get("header", f"{sources}.h"),
+        header_of(entry, sources),
         entry.get("entry", ""),
         entry.get("entry_header", ""),
         tuple(entry["flags"]),
@@ -221,7 +229,7 @@ def complete(
     directory = f"binaries/{GETRANDOM}"
     layout = getrandom.programs[name]
     entry = (f"{directory}/{getrandom.entry}",) if getrandom.entry else ()
-    sources = (f"{directory}/getrandom.c", *entry, f"{build.directory}/{COMPLETED}.S")
+    sources = (f"{directory}/{GETRANDOM_SOURCE}", *entry, f"{build.directory}/{COMPLETED}.S")
     headers = (f"{directory}/{getrandom.header}", getrandom.entry_header, *build.headers)
     defined = (
         f'-DHEADER="{getrandom.header}"',

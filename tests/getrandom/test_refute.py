@@ -11,7 +11,7 @@ import pytest
 
 from binaries.patches import Fault
 from tests.getrandom.adversaries import Adversary
-from tests.history.programs import BINARIES, EACH_ONCE, FAULTS, LAYOUTS
+from tests.history.programs import BINARIES, EACH_ONCE, FAULTS, LAYOUTS, named
 from verify.getrandom.account import account
 from verify.getrandom.blame import Blamed, blame
 from verify.getrandom.claims import Claim
@@ -50,10 +50,6 @@ def program(name: str) -> Program:
     return program_of(target_of(path), layout.page_size, layout.data_page)
 
 
-def named(fault: Fault) -> str:
-    return f"{fault.architecture}/{fault.name}"
-
-
 SOME = {
     "loongarch64/in-use-not-set",
     "loongarch64/pos-not-reset",
@@ -68,13 +64,6 @@ def test_some_faults(fault: Fault) -> None:
     assert found.keys() == set(fault.refuted_by)
     for one in found.values():
         assert_short(program(fault.path), one)
-
-
-@pytest.mark.every_fault
-@pytest.mark.parametrize("fault", FAULTS, ids=named)
-def test_every_fault(fault: Fault) -> None:
-    one = program(fault.path)
-    assert refutations(one, one.instructions).keys() == set(fault.refuted_by)
 
 
 @pytest.mark.every_fault

@@ -23,6 +23,12 @@ SHOWN = {
 """By the name of the fault: which interruption shows it."""
 
 
+def near_system_calls(one: Program) -> list[int]:
+    """The instructions where a key is about to be asked for, or has just come."""
+    near = {made + 4 * n for made in one.system_calls for n in range(-16, 17)}
+    return sorted(near.intersection(one.instructions))
+
+
 def wrong(one: Program, steps: Sequence[Step], addresses: Sequence[int]) -> tuple[int, list[int]]:
     """How many of the calls were interrupted, and at which instructions what came of it is not
     what the specification allows."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from binaries.build import build as compiled
-from binaries.patches import Fault, load_getrandom
+from binaries.patches import Fault, getrandom_faults_for, load_getrandom
 from binaries.products import complete, load_builds
 from verify.history import Program, program_in
 from verify.image import Image, images_in, open_images
@@ -25,6 +24,18 @@ PROGRAMS = tuple(LAYOUTS)
 EACH_ONCE = tuple(name for name in PROGRAMS if name.endswith("/getrandom"))
 """The programs for one page size each."""
 FAULTS = load_getrandom(BINARIES)
+"""Those of which there are binaries."""
+FAULTS_ELSEWHERE = tuple(
+    fault
+    for architecture in sorted(BUILDS.keys() - {fault.architecture for fault in FAULTS})
+    for fault in getrandom_faults_for(BINARIES, architecture)
+)
+"""Those that other architectures can have; they are built when they are needed."""
+
+
+def named(fault: Fault) -> str:
+    """Architecture and name of a fault."""
+    return f"{fault.architecture}/{fault.name}"
 
 
 @cache
@@ -40,14 +51,13 @@ def faulty(fault: Fault) -> Program:
     return _program(image, fault.program)
 
 
-def elsewhere(fault: Fault, architecture: str) -> Program:
-    """The program of another architecture with a fault in what all of them share, built now."""
-    build = BUILDS[architecture]
+def elsewhere(fault: Fault) -> Program:
+    """The program with a fault of which there is no binary, built now."""
+    build = BUILDS[fault.architecture]
     assert build.getrandom is not None
-    moved = replace(fault, architecture=architecture)
-    product = complete(build, build.getrandom, fault.base, moved.path, moved)
-    (image,) = images_in(compiled(product), moved.path)
-    return _program(image, moved.program)
+    product = complete(build, build.getrandom, fault.base, fault.path, fault)
+    (image,) = images_in(compiled(product), fault.path)
+    return _program(image, fault.program)
 
 
 def _program(image: Image, name: str) -> Program:

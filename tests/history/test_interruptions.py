@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.history.interrupting import SHOWN, wrong
-from tests.history.programs import EACH_ONCE, FAULTS, faulty, program
+from tests.history.interrupting import SHOWN, near_system_calls, wrong
+from tests.history.programs import EACH_ONCE, FAULTS, faulty, named, program
 from verify.history import execute
 from verify.history.catalogue import Histories, at
 
@@ -41,14 +41,12 @@ def test_at_every_instruction(name: str) -> None:
 @pytest.mark.parametrize(
     "fault",
     [fault for fault in FAULTS if fault.name in SHOWN],
-    ids=lambda fault: f"{fault.architecture}/{fault.name}",
+    ids=named,
 )
 def test_a_fault_shows(fault: Fault) -> None:
     binary = faulty(fault)
     step = Histories(binary).interrupted()[SHOWN[fault.name]]
-    # Where a key is about to be asked for, or has just come.
-    near = {made + 4 * n for made in binary.system_calls for n in range(-16, 17)}
-    interrupted, found = wrong(binary, [step], sorted(near.intersection(binary.instructions)))
+    interrupted, found = wrong(binary, [step], near_system_calls(binary))
     assert 0 < len(found) <= interrupted
 
 
