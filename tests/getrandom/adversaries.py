@@ -184,6 +184,13 @@ ADVERSARIES = (
         "\tONCE(state->in_use) = 0;\n\tif (size == 200)\n\t\tstate->pos = ONCE(state->pos);\n"
         "\treturn served;\n",
     ),
+    Adversary(
+        "pos-stored-behind-the-check",
+        Claim.ERASURE,
+        _SERVE + _CHECK,
+        f"{_SERVE}\t\tu8 pos = state->pos;\n\n\t\tstate->pos = 0;\n\t\tBARRIER();\n{_CHECK}"
+        "\t\tBARRIER();\n\t\tstate->pos = pos;\n",
+    ),
     Adversary("checked-too-early", Claim.GENERATION, _SERVE + _CHECK, _READ + _SERVE + _COMPARED),
 )
 

@@ -44,6 +44,9 @@ from verify.getrandom.trace import (
 from verify.history.memory import READY_OFFSET
 from verify.terms import Term, const, equal, extract
 
+_CHECK = f"reads {Place.GENERATION}"
+_POS_COUNTS = ("system call", _CHECK, "return")
+"""In front of which acts pos has to be right."""
 WHOLE = COMPARED - {Claim.PARAMS}
 """What a path says nothing of any more that does other acts than the specification."""
 
@@ -159,7 +162,7 @@ class _Comparison:
                 )
             ours = ours if mine.pos is None else mine.pos
             theirs = theirs if other.pos is None else other.pos
-            if act in ("system call", "return") and not self._same(facts, ours, theirs):
+            if act in _POS_COUNTS and not self._same(facts, ours, theirs):
                 yield self._differs(
                     frozenset({Claim.STREAM, Claim.ERASURE}), f"at {act!r} pos is another"
                 )
@@ -273,7 +276,7 @@ def _trace(setting: Setting, events: tuple[Event, ...]) -> tuple[Trace, Met]:
                     trace.made(Made(f"reads {size} bytes at {there:#x}", ()))
             case FieldRead(_, Field.GENERATION, value):
                 met["generations"].append(value)
-                trace.made(Made(f"reads {Place.GENERATION}", ()))
+                trace.made(Made(_CHECK, ()))
             case FieldRead(_, Field.IN_USE, value):
                 met["in_use"].append(value)
                 trace.made(Made(f"reads {Place.IN_USE}", ()))
