@@ -201,6 +201,25 @@ def test_a_register_that_is_saved_below_the_stack_pointer() -> None:
     assert "below the stack pointer" in found[Claim.ABI.value].text
 
 
+BORROWING = Adversary(
+    "reserved-register-borrowed-at-the-check",
+    Claim.ABI,
+    "\t\tBARRIER();\n",
+    '\t\t__asm__ volatile("move $t5, $r21; move $r21, $zero; move $r21, $t5" : : :'
+    ' "$t5", "memory");\n',
+)
+
+
+def test_a_reserved_register_that_a_handler_sees_changed(tmp_path: Path) -> None:
+    """move r21, zero, and back"""
+    one = adverse(BORROWING, tmp_path)
+    changed = next(at for at in one.instructions if word_at(one, at) == 0x0015_0015)
+    assert refutations(one, (changed, changed + 8)) == {}
+    found = refutations(one, (changed + 4,))
+    assert found.keys() == {Claim.ABI.value}
+    assert found[Claim.ABI.value].text == f"it has changed r21 where it comes to {changed + 4:#x}"
+
+
 def test_an_error_of_zero() -> None:
     """cmpdi r3, 1 instead of cmpdi r3, 0 in front of the branch that tells errors apart"""
     one = program("powerpc64le/getrandom")

@@ -15,6 +15,7 @@ from specs import chacha20
 from specs.opaque_state import BATCH_BYTES, decode
 from verify.getrandom.blame import Blamed
 from verify.getrandom.claims import Claim
+from verify.history.model import Harm
 
 if TYPE_CHECKING:
     from verify.history import Done, Program, Step
@@ -25,10 +26,19 @@ _BLOCKS = 64
 
 def harm(program: Program, step: Step, done: Done) -> Blamed:
     """The properties that an interrupted call has broken: `fork` if its state was zeroed, `reentry`
-    if a handler called."""
-    (happening,) = step.interruptions
+    if a handler called, `abi` if there a reserved register was not as it had been."""
     if not done.interrupted or done.result is None:
         return {}
+    found = _given(program, step, done)
+    for one in done.breaches:
+        if one.harm is Harm.REGISTER:
+            found.setdefault(Claim.ABI.value, one.text)
+    return found
+
+
+def _given(program: Program, step: Step, done: Done) -> Blamed:
+    """What is broken by the bytes that were returned."""
+    (happening,) = step.interruptions
     name = (Claim.FORK if happening.call is None else Claim.REENTRY).value
     given = _windows(_served(step, done))
     if happening.state is not None and not given.isdisjoint(_of_nothing()):

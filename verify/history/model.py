@@ -120,7 +120,7 @@ class Harm(Enum):
 
     MEMORY = "it writes memory that is not its own"
     STACK = "it writes what its caller has on the stack, or uses what lies below its own"
-    REGISTER = "it does not restore a register"
+    REGISTER = "it does not restore a register, or has changed one that is reserved"
     ERROR = "it tells an error that has no number"
     STOPPED = "it ends in another way than by a return"
     ENDLESS = "it does not end"

@@ -48,8 +48,8 @@ class Frame:
     """A call that has begun and not ended.
 
     `start` are the registers at entry; `expected` is the memory at entry, with what others have
-    written since. `saved` are the registers of the call that this one interrupts, and where that
-    goes on.
+    written since. `seen` is what a signal handler could have seen where it stopped. `saved` are the
+    registers of the call that this one interrupts, and where that goes on.
     """
 
     step: Step
@@ -59,6 +59,7 @@ class Frame:
     pending: list[Interruption]
     made: list[Made] = field(default_factory=list)
     nested: list[Done] = field(default_factory=list)
+    seen: list[Breach] = field(default_factory=list)
     saved: tuple[dict[str, int], int] | None = None
 
 
@@ -129,8 +130,10 @@ class Run:
             if harm is Harm.STACK:
                 text = f"the instruction at {at:#x} uses what lies below the stack pointer"
             self._give_up(Breach(harm, text))
-        elif not self._interrupt(at):
-            self._system_call()
+        else:
+            self._look(at)
+            if not self._interrupt(at):
+                self._system_call()
 
     def _begin(self) -> None:
         """Get ready for the next call of the history."""
@@ -139,6 +142,18 @@ class Run:
             self.state = step.state
         self.memory = memory_of(self.program, self.base, step, self.state, self.values)
         self._enter(step, BUFFER, STACK_POINTER[self.architecture.bits])
+
+    def _look(self, at: int) -> None:
+        """Note which reserved registers are not as they were."""
+        seen = self.frame.seen
+        for register in abi.observed(self.architecture, Saved.RESERVED):
+            if not seen and self._read(register.name) != self._held(register.name):
+                text = f"it has changed {register.name} where it comes to {at:#x}"
+                seen.append(Breach(Harm.REGISTER, text))
+
+    def _held(self, name: str) -> int:
+        """What a register held when the call that executes began."""
+        return abi.read(self.architecture, self.frame.start, name)
 
     def _interrupt(self, at: int) -> bool:
         """Whether something happens in front of the instruction at `at`; lets that happen."""
@@ -257,7 +272,7 @@ class Run:
             tuple(frame.made),
             interrupted,
             tuple(frame.nested),
-            breaches,
+            (*frame.seen, *breaches),
             None if result is None else self._left(),
         )
 
@@ -347,7 +362,7 @@ class Run:
                 text = f"it writes where nothing is its own, at {offset:+} of {name}"
                 found.append(Breach(harm, text))
         for register in abi.observed(architecture, Saved.CALLEE, Saved.RESERVED):
-            was_held = abi.read(architecture, frame.start, register.name)
+            was_held = self._held(register.name)
             if register.name == architecture.stack_pointer:
                 was_held += architecture.popped_at_return
             if self._read(register.name) != was_held:
