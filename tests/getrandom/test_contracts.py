@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from specs.opaque_state import KEY_OFFSET
 from tests.getrandom.adversaries import FEW, entry_of, setting_in, target_in
 from tests.history.programs import BINARIES
+from verify.getrandom.contracts import chacha20
 from verify.getrandom.prove import prove_getrandom
+from verify.getrandom.questions import Questions
+from verify.getrandom.setting import entry_machine, memory_of
+from verify.lift.memory import STACK
+from verify.terms import Linear, add, const, var, variables
 from verify.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -80,3 +86,33 @@ def test_a_stack_that_is_aligned_to_8_bytes_at_the_call(
     results = prove_getrandom(target_in(path), entry_of(path), more=FEW)
     assert {one.verdict for one in results} == {verdict}
     assert all(reason in one.reason for one in results)
+
+
+@pytest.mark.parametrize("architecture", ["s390x", "powerpc64le"])
+@pytest.mark.parametrize("inside", [True, False])
+def test_what_lies_where_chacha20_may_save_registers(architecture: str, *, inside: bool) -> None:
+    """It may leave that there, and in a register."""
+    setting = setting_in(BINARIES / f"{architecture}/getrandom.so")
+    machine, bits, frame = entry_machine(setting), setting.bits, -512
+    at, size = setting.architecture.linkage_area[0]
+    stack = memory_of(machine).region(STACK, Linear(bits, 0))
+    secret = var("secret", 8)
+    stack.write(frame + at + (0 if inside else size), machine.converter.leaf(secret))
+    pointer = setting.argument("sp")
+    given = (
+        setting.argument("buffer"),
+        add(setting.argument("opaque_state"), const(KEY_OFFSET, bits)),
+        add(pointer, const(-8, bits)),
+        const(1, bits),
+    )
+    for register, value in zip(setting.architecture.arguments, given, strict=False):
+        setting.write(machine, register, value)
+    setting.write(machine, setting.architecture.return_address, const(machine.pc, bits))
+    setting.write(machine, setting.architecture.stack_pointer, add(pointer, const(frame, bits)))
+    chacha20(setting, machine, (), Questions())
+    origins = memory_of(machine).origins
+    left = [
+        setting.read(machine, setting.architecture.arguments[0]),
+        machine.converter.term(stack.read(frame + at, size)),
+    ]
+    assert [secret in origins.reached(variables([one])) for one in left] == [inside, inside]

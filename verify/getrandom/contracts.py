@@ -84,16 +84,18 @@ def chacha20(setting: Setting, machine: Machine, facts: Facts, questions: Questi
         raise Unsupported(at, "ChaCha20 writes neither to the buffer nor over batch and key")
     set_counter(setting, machine, slot, add(value, zero_extend(blocks, _COUNTER_BITS - bits)))
     stack = memory.region(STACK, Linear(bits, 0))
+    slots = [(frame + offset, length) for offset, length in setting.architecture.linkage_area]
     below = [(offset, length, value) for offset, length, value in stack if offset < frame]
-    held = _held(machine).union(variables(machine.converter.term(value) for *_, value in below))
+    left = [*below, *(one for one in stack if any(_overlap(one[:2], slot) for slot in slots))]
+    held = _held(machine).union(variables(machine.converter.term(value) for *_, value in left))
     held = memory.below = held | memory.below
     for register in setting.architecture.registers:
         if register.saved is Saved.CALLER:
             _destroy(setting, machine, register.name, held)
     for offset, length, _ in below:
         _leave(setting, machine, offset, min(length, frame - offset), held)
-    for offset, length in setting.architecture.linkage_area:
-        _leave(setting, machine, frame + offset, length, held)
+    for offset, length in slots:
+        _leave(setting, machine, offset, length, held)
     pointer, popped = setting.architecture.stack_pointer, setting.architecture.popped_at_return
     setting.write(machine, pointer, add(setting.read(machine, pointer), const(popped, bits)))
 
@@ -153,6 +155,11 @@ def set_counter(setting: Setting, machine: Machine, slot: int, value: Term) -> N
     stack = memory_of(machine).region(STACK, Linear(setting.bits, 0))
     for number, word in enumerate((extract(value, 31, 0), extract(value, 63, 32))):
         stack.write(slot + 4 * number, machine.converter.leaf(word))
+
+
+def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether two ranges of (offset, bytes) have bytes in common."""
+    return one[0] < sum(other) and other[0] < sum(one)
 
 
 def _leave(
