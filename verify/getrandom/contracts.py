@@ -7,6 +7,7 @@ from specs.opaque_state import KEY_OFFSET
 from verify.arch import ON_STACK, Saved
 from verify.getrandom.answers import answered
 from verify.getrandom.events import Keystream, SystemCall
+from verify.getrandom.mapped import address_in
 from verify.getrandom.memory import BUFFER, STATE
 from verify.getrandom.origins import BELOW, DESTROYED
 from verify.getrandom.questions import Facts, Questions
@@ -64,7 +65,7 @@ def chacha20(setting: Setting, machine: Machine, facts: Facts, questions: Questi
     if not questions.follows(facts, within):
         raise Unsupported(at, "ChaCha20 is not shown to be called for one block or more")
     frame = _frame(setting, machine)
-    if _return_address(setting, machine, frame).value != machine.pc:
+    if address_in(_return_address(setting, machine, frame)) != machine.pc:
         raise Unsupported(at, "ChaCha20 does not return behind its call")
     slot = _slot(setting, machine, counter, frame)
     value = counter_at(setting, machine, slot)

@@ -13,6 +13,7 @@ from verify.getrandom import frames, shadow, signing
 from verify.getrandom.claims import Claim, Difference
 from verify.getrandom.contracts import chacha20, system_call
 from verify.getrandom.events import BatchRead, Event, Stored, Zero
+from verify.getrandom.mapped import address_in, mapped
 from verify.getrandom.questions import Facts, Questions
 from verify.getrandom.setting import Setting, granted_of, memory_of
 from verify.getrandom.words import WORD_BYTES, whole
@@ -31,6 +32,7 @@ from verify.terms import (
     postorder,
     substitute,
     unsigned_less_equal,
+    variables,
 )
 
 _MOST_BLOCKS = 4000
@@ -220,11 +222,12 @@ class Walker:
         self._tidy(machine)
         path = replace(path, breaches=tuple(dict.fromkeys(breaches)))
         target = machine.converter.term(successor.target)
+        address = self._address(path, target)
         if successor.kind == "call":
-            if target.value in setting.calls:
-                machine.pc = target.value
+            if address in setting.calls:
+                machine.pc = address
                 return self._done(path, machine, checked)
-            if target.value != setting.target.function.address:
+            if address != setting.target.function.address:
                 raise Unsupported(machine.instruction, "calls something else than ChaCha20")
             machine.pc = block.address + block.size
             memory_of(machine).at = machine.instruction
@@ -232,13 +235,27 @@ class Walker:
             return self._done(path, machine, checked)
         if successor.kind != "jump":
             raise Unsupported(machine.instruction, successor.kind)
-        if target.value is not None:
-            machine.pc = target.value
+        if address is not None:
+            machine.pc = address
             return self._done(path, machine, checked)
         if not self.questions.follows(path.facts, equal(target, setting.argument("ra"))):
             raise Unsupported(machine.instruction, "jumps to an address that is not the caller's")
         shadow.returns(setting, machine)
         return replace(self._done(path, machine, checked), returned=True)
+
+    def _address(self, path: Path, target: Term) -> int | None:
+        """The address of the image that control goes to, where the image is read; None where it is
+        none."""
+        address = address_in(target)
+        if address is None:
+            # Without bits that the instruction ignores it may be one.
+            there = mapped(target.width)
+            if variables([target]) == {there}:
+                (read,) = substitute([target], {there: const(0, target.width)})
+                goes_along = equal(target, add(read, there))
+                if self.questions.follows(path.facts, goes_along):
+                    return read.value
+        return address
 
     def _note(self, machine: Machine) -> None:
         """What steers in what the last block did."""

@@ -20,11 +20,12 @@ from verify.getrandom.compare import differences
 from verify.getrandom.declining import declined, declines_all, may_decline
 from verify.getrandom.disturbed import heads
 from verify.getrandom.fork import disturbed_differences, early_differences
+from verify.getrandom.mapped import base_of
 from verify.getrandom.paths import Path, Walker
 from verify.getrandom.properties import footprint, secrecy, stack, termination, timing
 from verify.getrandom.properties.model import Walk, walk_of
 from verify.getrandom.questions import Questions
-from verify.getrandom.setting import BASE, Layout, Setting, setting_of
+from verify.getrandom.setting import Layout, Setting, setting_of
 from verify.lift.machine import Unsupported
 from verify.options import PROPERTIES_OF, Options
 from verify.progress import Progress, Report
@@ -67,11 +68,12 @@ _TOGETHER = 8
 class _Task:
     """Something to do that may find differences, and notes; raises Unsupported. `what` says in a
     few words what is looked at, `claims` which properties it decides, `paths` at how many paths it
-    looks."""
+    looks, `base` where the image is read."""
 
     what: str
     claims: frozenset[Claim]
     paths: int
+    base: int
     run: Callable[[], Iterable[Difference | Note]]
 
 
@@ -108,7 +110,7 @@ def prove_getrandom(
         tasks = _tasks(_setting(target, entry, layout), questions, tuple(more))
         found += zip(tasks, _done(tasks, options.jobs, progress), strict=True)
     except Unsupported as error:
-        reason = _located(error)
+        reason = _located(error, base_of(target))
     seconds = (time.perf_counter() - start) / len(Claim)
     return tuple(
         _result(claim, found, reason, seconds) for claim in Claim if claim in options.properties
@@ -147,6 +149,7 @@ def _tasks(setting: Setting, questions: Questions, more: tuple[Term, ...]) -> li
             "declined call" if declines else "second attempt" if number else "first attempt",
             COMPARED | {Claim.ABI},
             len(some),
+            setting.base,
             partial(declined, setting, _only(part, some), questions)
             if declines
             else partial(differences, setting, _only(part, some), questions, again=number > 0),
@@ -157,9 +160,15 @@ def _tasks(setting: Setting, questions: Questions, more: tuple[Term, ...]) -> li
     walk = walk_of(walker, attempts, parts)
     paths = sum(task.paths for task in compared)
     decided = [
-        _Task("confined call", footprint.CONFINED, paths, partial(footprint.astray, walk)),
+        _Task(
+            "confined call",
+            footprint.CONFINED,
+            paths,
+            setting.base,
+            partial(footprint.astray, walk),
+        ),
         *(
-            _Task("call", frozenset({claim}), paths, partial(decide, walk))
+            _Task("call", frozenset({claim}), paths, setting.base, partial(decide, walk))
             for claim, decide in _DECIDED.items()
         ),
     ]
@@ -174,7 +183,7 @@ def _tasks(setting: Setting, questions: Questions, more: tuple[Term, ...]) -> li
     return [
         *compared,
         *decided,
-        *(_Task("disturbed call", fork, 1, run) for run in disturbed),
+        *(_Task("disturbed call", fork, 1, setting.base, run) for run in disturbed),
     ]
 
 
@@ -233,13 +242,13 @@ def _run(task: _Task) -> _Found:
             else:
                 differing.append(one)
     except Unsupported as error:
-        differing.append(Difference(task.claims, _located(error)))
+        differing.append(Difference(task.claims, _located(error, task.base)))
     return _Found(tuple(differing), tuple(notes), time.perf_counter() - start)
 
 
-def _located(error: Unsupported) -> str:
-    """What is not supported, with its address in the image."""
-    return f"{error.address - BASE:#x}: {error.reason}" if error.address else error.reason
+def _located(error: Unsupported, base: int) -> str:
+    """What is not supported, with its address in the image, which is read at `base`."""
+    return f"{error.address - base:#x}: {error.reason}" if error.address else error.reason
 
 
 def _result(

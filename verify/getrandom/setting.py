@@ -17,14 +17,14 @@ from verify.arch import ON_STACK, Architecture
 from verify.arch.getrandom_port import GetrandomPort
 from verify.getrandom.events import Event, Field, FieldRead
 from verify.getrandom.flow import flow_of
+from verify.getrandom.mapped import ImageConverter, base_of, mapped
 from verify.getrandom.memory import BUFFER, STATE, GetrandomMemory
 from verify.getrandom.origins import Origins
 from verify.getrandom.simplify import Simplifier
 from verify.lift.cells import Cells
-from verify.lift.convert import Converter
 from verify.lift.engine import Engine
 from verify.lift.machine import Machine
-from verify.lift.memory import STACK
+from verify.lift.memory import CODE, STACK
 from verify.lift.select import engine_for
 from verify.lift.semantics import flags_for
 from verify.prove.cfg import ControlFlow
@@ -55,13 +55,9 @@ class Layout:
     data_page: int
 
 
-BASE = 0x1234_0000
-"""Where the image is executed. An absolute address in it would not go with it."""
-
-
 @dataclass(frozen=True)
 class Setting:
-    """What is executed: a target whose function is ChaCha20, mapped `base` bytes up, the entry of
+    """What is executed: a target whose function is ChaCha20, read `base` bytes up, the entry of
     the getrandom that calls it, and its control flow. `calls` are the functions that are executed
     where they are called. `barriers` and `system_calls` are addresses of instructions, `pushes` and
     `checks` those of the shadow stack's, with the register, `signs` and `authenticates` those that
@@ -80,8 +76,8 @@ class Setting:
     checks: Mapping[int, str]
     signs: Mapping[int, str]
     authenticates: Mapping[int, str]
+    base: int
     simplify: Simplifier = field(default_factory=Simplifier)
-    base: int = BASE
 
     @property
     def architecture(self) -> Architecture:
@@ -135,9 +131,10 @@ class Setting:
 
 def setting_of(target: Target, entry: int, layout: Layout, port: GetrandomPort) -> Setting:
     """The setting of a target of an image, whose getrandom is at `entry`; raises Unsupported."""
-    target = target.moved(BASE)
+    base = base_of(target)
+    target = target.moved(base)
     engine = engine_for(target.architecture, target.code)
-    flow = flow_of(target, engine, entry + BASE)
+    flow = flow_of(target, engine, entry + base)
     code = {
         at: target.code(at, target.instruction_size(at)) or b""
         for block in flow.control.blocks.values()
@@ -147,7 +144,7 @@ def setting_of(target: Target, entry: int, layout: Layout, port: GetrandomPort) 
     return Setting(
         target=target,
         engine=engine,
-        entry=entry + BASE,
+        entry=entry + base,
         flow=flow.control,
         calls=flow.calls,
         layout=layout,
@@ -162,6 +159,7 @@ def setting_of(target: Target, entry: int, layout: Layout, port: GetrandomPort) 
         checks=_encoded(code, port.checks, order),
         signs=_encoded(code, port.signs, order),
         authenticates=_encoded(code, port.authenticates, order),
+        base=base,
     )
 
 
@@ -185,8 +183,9 @@ def memory_of(machine: Machine) -> GetrandomMemory:
 def entry_machine(setting: Setting) -> Machine:
     """The machine at the first instruction."""
     architecture, layout = setting.architecture, setting.engine.layout
-    converter = Converter()
+    converter = ImageConverter(setting.base, setting.bits)
     bases = {
+        mapped(setting.bits): CODE,
         setting.argument("buffer"): BUFFER,
         setting.argument("opaque_state"): STATE,
         setting.argument("sp"): STACK,
@@ -235,9 +234,14 @@ def granted_of(event: Event) -> tuple[Term, ...]:
 
 
 def granted(setting: Setting, machine: Machine) -> tuple[Term, ...]:
-    """What a caller grants: pos is at most 96; the return address is aligned."""
+    """What a caller grants: pos is at most 96; the return address is aligned, and so is what the
+    image is mapped at."""
     pos = machine.converter.term(memory_of(machine).pos())
-    facts = [unsigned_less_equal(pos, const(BATCH_BYTES, 8))]
+    pages = setting.layout.page_bytes.bit_length() - 1
+    facts = [
+        unsigned_less_equal(pos, const(BATCH_BYTES, 8)),
+        equal(extract(mapped(setting.bits), pages - 1, 0), const(0, pages)),
+    ]
     alignment = setting.architecture.return_alignment
     if alignment > 1:
         low = alignment.bit_length() - 1

@@ -11,6 +11,7 @@ from verify.getrandom.attempts import Attempts, Part
 from verify.getrandom.claims import THIRD, Claim, Difference
 from verify.getrandom.events import Event, Field
 from verify.getrandom.loops import Closed
+from verify.getrandom.mapped import mapped
 from verify.getrandom.origins import (
     BATCH,
     BELOW,
@@ -63,7 +64,8 @@ class Walk:
         machine = self.parts[0].start.machine
         pos = variables([machine.converter.term(memory_of(machine).pos())])
         names = (*ARGUMENTS, "sp", "ra")
-        return pos.union(self.setting.argument(name) for name in names)
+        known = (self.setting.argument(name) for name in names)
+        return pos.union(known, {mapped(self.setting.bits)})
 
     def steers(self, variable: Term) -> bool:
         """Whether branches and addresses may depend on what a variable stands for."""
