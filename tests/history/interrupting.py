@@ -25,8 +25,10 @@ SHOWN = {
 
 def near_system_calls(one: Program) -> list[int]:
     """The instructions where a key is about to be asked for, or has just come."""
-    near = {made + 4 * n for made in one.system_calls for n in range(-16, 17)}
-    return sorted(near.intersection(one.instructions))
+    every = one.instructions
+    places = [number for number, at in enumerate(every) if at in one.system_calls]
+    near = {at for place in places for at in every[max(place - 16, 0) : place + 17]}
+    return sorted(near)
 
 
 def wrong(one: Program, steps: Sequence[Step], addresses: Sequence[int]) -> tuple[int, list[int]]:
