@@ -216,6 +216,7 @@ class Walker:
         self, path: Path, before: Machine, successor: Successor, block: Block, checked: bool
     ) -> Path:
         setting, machine = self.setting, successor.machine
+        self._confine(machine)
         breaches = (*path.breaches, *self._breaches(before, machine))
         if checked:
             self._note(machine)
@@ -256,6 +257,15 @@ class Walker:
                 if self.questions.follows(path.facts, goes_along):
                     return read.value
         return address
+
+    def _confine(self, machine: Machine) -> None:
+        """Raises Unsupported where a register is used of which it is not known what callers, calls
+        and processors make of it: segments, rounding modes, those of the kernel."""
+        for offset, size, _ in machine.registers:
+            if not self.setting.described.issuperset(range(offset, offset + size)):
+                writes = (one for one in machine.register_writes if one.offset == offset)
+                at = next((one.instruction for one in writes), machine.instruction)
+                raise Unsupported(at, "uses a register that is not described")
 
     def _note(self, machine: Machine) -> None:
         """What steers in what the last block did."""

@@ -101,6 +101,16 @@ class Setting:
         narrow = (storage for storage in storages if registers[storage][1] == 1)
         return frozenset(registers[name][0] for name in (*flags, *narrow))
 
+    @cached_property
+    def described(self) -> frozenset[int]:
+        """The bytes of the register file in which registers lie that `verify.arch` describes, and
+        what the lifter uses inside of one instruction."""
+        storages = {register.storage for register in self.architecture.registers}
+        places = (
+            self.engine.layout.registers[name] for name in storages | self.architecture.scratch
+        )
+        return frozenset(byte for offset, size in places for byte in range(offset, offset + size))
+
     @property
     def bits(self) -> int:
         """The width of a pointer."""
