@@ -7,10 +7,10 @@ instruction's own semantics. How long it then takes is the machine's, and not se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from verify.arch import Saved
+from verify.arch import Architecture, Saved
 from verify.lift.cells import Cells
 from verify.lift.convert import Converter
 from verify.lift.engine import Engine
@@ -20,7 +20,7 @@ from verify.lift.select import engine_for
 from verify.prove.setting import unknown_registers
 from verify.target import Target
 from verify.terms import Term, evaluate, var, variables
-from verify.witness import Breach, Execution, Inputs, first_visits
+from verify.witness import Breach, Inputs, first_visits
 from verify.witness.registers import observed
 
 
@@ -38,12 +38,13 @@ def confirm_dependence(target: Target, calls: Sequence[Inputs], instruction: int
     """The breach of `timing` that a branch, an access, or a multiplication or division is whose
     condition, address or operand differs between calls that differ in the key only. None when it
     is the same in all of them."""
-    engine = engine_for(target.architecture, target.code)
-    decisive = _decisive(target, engine, instruction)
+    architecture = target.architecture
+    engine = engine_for(architecture, target.code)
+    decisive = decisive_terms(architecture, engine, instruction)
     seen: dict[tuple[int, ...], Inputs] = {}
     for stopped in first_visits(target, calls, instruction):
         terms = [term for _, term in decisive]
-        values = evaluate(terms, _registers(engine, stopped, terms), 0)
+        values = evaluate(terms, held(architecture, engine, stopped.register, terms), 0)
         seen.setdefault(tuple(values[term] for term in terms), stopped.inputs)
         if len(seen) > 1:
             (one, first), (two, second) = list(seen.items())[:2]
@@ -67,8 +68,8 @@ def confirm_dependence(target: Target, calls: Sequence[Inputs], instruction: int
 def decisive_of(target: Target, instruction: int) -> Decisive:
     """What decides what a branch or an access does."""
     engine = engine_for(target.architecture, target.code)
-    decisive = _decisive(target, engine, instruction)
-    if any(what == _BRANCH for what, _ in decisive):
+    decisive = decisive_terms(target.architecture, engine, instruction)
+    if any(what == BRANCH for what, _ in decisive):
         return Decisive(following=engine.targets(engine.lift(instruction, 1)))
     names = {variable.name for variable in variables(term for _, term in decisive)}
     return Decisive(
@@ -80,14 +81,17 @@ def decisive_of(target: Target, instruction: int) -> Decisive:
     )
 
 
-_BRANCH, _ADDRESS, _OPERAND = "branch", "address", "operand"
+BRANCH, ADDRESS, OPERAND = "branch", "address", "operand"
 
 
-def _decisive(target: Target, engine: Engine, instruction: int) -> list[tuple[str, Term]]:
+def decisive_terms(
+    architecture: Architecture, engine: Engine, instruction: int
+) -> list[tuple[str, Term]]:
     """The branch condition of one instruction, or the addresses that it accesses and what it
-    multiplies or divides, in terms of its input registers."""
+    multiplies or divides, in terms of its input registers; with each which of them it is. Raises
+    Unsupported."""
     layout, converter = engine.layout, Converter()
-    little = target.architecture.byte_order == "little"
+    little = architecture.byte_order == "little"
     machine = Machine(
         Cells(layout.little, unknown_registers(layout, converter)),
         RegionMemory(little, {}, lambda *_: None, {}),
@@ -98,18 +102,25 @@ def _decisive(target: Target, engine: Engine, instruction: int) -> list[tuple[st
     )
     after = engine.run(engine.lift(instruction, 1), machine)[0].machine
     if after.guards:
-        return [(_BRANCH, after.converter.term(guard)) for guard in after.guards]
-    addresses = [(_ADDRESS, access.address) for access in after.accesses]
-    return addresses + [(_OPERAND, operand.value) for operand in after.slow_operands]
+        return [(BRANCH, after.converter.term(guard)) for guard in after.guards]
+    addresses = [(ADDRESS, access.address) for access in after.accesses]
+    return addresses + [(OPERAND, operand.value) for operand in after.slow_operands]
 
 
-def _registers(engine: Engine, stopped: Execution, terms: Sequence[Term]) -> dict[Term, int]:
+def held(
+    architecture: Architecture,
+    engine: Engine,
+    register_of: Callable[[str], int],
+    terms: Iterable[Term],
+) -> dict[Term, int]:
+    """The values of the input registers in terms, from those of the registers by the ABI's
+    names."""
     needed = variables(terms)
     values: dict[Term, int] = {}
-    for register in observed(stopped.target.architecture, *Saved):
+    for register in observed(architecture, *Saved):
         _, size = engine.layout.registers[register.storage]
         variable = var(f"init_{register.storage}", 8 * size)
         if variable in needed:
             low = register.bits[1] if register.bits else 0
-            values[variable] = values.get(variable, 0) | stopped.register(register.name) << low
+            values[variable] = values.get(variable, 0) | register_of(register.name) << low
     return values

@@ -78,6 +78,7 @@ readers of JSON with 53-bit numbers would damage."""
 ADDED = frozenset(
     {
         (PropertyResult, "history"),
+        (PropertyResult, "pair"),
         *((Result, name) for name in ("anatomies", "contract", "environment")),
         *((LoopSummary, name) for name in ("last", "back", "passes", "held")),
     }

@@ -12,6 +12,7 @@ from enum import Enum
 
 from verify.anatomy import Anatomy, Held
 from verify.callhistory import CallHistory
+from verify.callpair import CallPair
 from verify.counterexample import Counterexample
 
 FORMAT = 2
@@ -112,6 +113,8 @@ class PropertyResult:
     """The name of the variant that is not PROVED, of which all this is; empty if all are."""
     history: CallHistory | None = None
     """Calls of a getrandom on which the real bytes break the property, where it is REFUTED."""
+    pair: CallPair | None = None
+    """The same, where two calls that differ in secrets show it."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,11 @@ def test_each_as_often_as_it_is_executed() -> None:
 
 def test_what_comes_back_to_the_entry_is_refused() -> None:
     with pytest.raises(qemu.QemuError, match="does not log the instructions of each case"):
-        traced("loongarch64", LOOP, {"a0": 2})
+        traced("loongarch64", LOOP, {"a0": 2}, {"a0": 1})
+
+
+def test_a_single_case_may_come_back_to_the_entry() -> None:
+    assert traced("loongarch64", LOOP, {"a0": 2}) == [(0, 4, 0, 4, 8)]
 
 
 def test_only_the_range_is_logged() -> None:

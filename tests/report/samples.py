@@ -21,7 +21,15 @@ from verify.callhistory import (
     KernelAnswer,
     SystemCallMade,
 )
-from verify.counterexample import Counterexample, Departure, RegisterValue, StateWord
+from verify.callpair import CallPair
+from verify.counterexample import (
+    Counterexample,
+    Departure,
+    Look,
+    Observation,
+    RegisterValue,
+    StateWord,
+)
 from verify.verdict import (
     CalledFunction,
     Caveat,
@@ -361,6 +369,21 @@ HISTORY = CallHistory(
     ),
     executed_by="qemu-ppc64le 7.2.22",
 )
+PAIR = CallPair(
+    what="t5 is 0x23 after call 0, 0x9b after call 1",
+    calls=(
+        HistoryCall(0x4000, 1, 0, 0x5000, 144, 7, 1, "cc", STATE),
+        HistoryCall(0x4000, 1, 0, 0x5000, 144, 7, 1, "cc", "11" * 144),
+    ),
+    seeds=(3, None),
+    outcomes=(CallOutcome(1, "dd", STATE), CallOutcome(1, "dd", STATE)),
+    observation=Observation(Look.REGISTER, register="t5"),
+    account=(
+        "call 0: getrandom(0x4000, 1, 0x0, 0x5000, 144)",
+        "call 1: getrandom(0x4000, 1, 0x0, 0x5000, 144)",
+    ),
+    executed_by="qemu-loongarch64 7.2.22",
+)
 GETRANDOM = Result(
     target=replace(
         EMBEDDED, function="__kernel_getrandom", address=0x510, located="symbol __kernel_getrandom"
@@ -381,6 +404,14 @@ GETRANDOM = Result(
             3.5,
             (check("erasure/first"), check("erasure/second", Verdict.UNKNOWN)),
             reason="on a path that ends at 0x5c8: at 'return' pos is another",
+        ),
+        PropertyResult(
+            "secrecy",
+            "Nothing is left in registers",
+            Verdict.REFUTED,
+            3.5,
+            reason=PAIR.what,
+            pair=PAIR,
         ),
     ),
     caveats=(Caveat.CHACHA20_BY_CONTRACT, Caveat.DATA_PAGE_GIVEN),

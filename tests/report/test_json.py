@@ -32,6 +32,7 @@ from verify.callhistory import (
     KernelAnswer,
     SystemCallMade,
 )
+from verify.callpair import CallPair
 from verify.counterexample import Counterexample, Departure, Observation, RegisterValue, StateWord
 from verify.inspection import Inspection, Instruction, LoopShape
 from verify.resultjson import (
@@ -226,9 +227,18 @@ HISTORIES = st.builds(
     specified=st.lists(OUTCOMES, max_size=1).map(tuple),
     account=st.lists(TEXT, max_size=1).map(tuple),
 )
+PAIRS = st.builds(
+    CallPair,
+    calls=st.tuples(CALLS, CALLS),
+    seeds=st.tuples(st.integers(0), st.none()),
+    outcomes=st.tuples(OUTCOMES, OUTCOMES),
+    observation=st.builds(Observation, instruction=st.none() | ADDRESSES),
+    account=st.lists(TEXT, max_size=1).map(tuple),
+)
 PROPERTIES = st.builds(
     PropertyResult,
     history=st.none() | HISTORIES,
+    pair=st.none() | PAIRS,
     seconds=SECONDS,
     checks=st.lists(CHECKS, max_size=2).map(tuple),
     findings=st.lists(TEXT, max_size=2).map(tuple),
@@ -300,7 +310,7 @@ def test_results_from_before_a_member_was_there() -> None:
                     del loop[name]
     read = from_json(document)
     assert [result.properties for result in read.results] == [
-        tuple(dataclasses.replace(found, history=None) for found in result.properties)
+        tuple(dataclasses.replace(found, history=None, pair=None) for found in result.properties)
         for result in OUTCOME.results
     ]
     assert not any(result.anatomies or result.environment for result in read.results)

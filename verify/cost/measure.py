@@ -16,12 +16,10 @@ from specs.opaque_state import (
     State,
     encode,
 )
-from verify import qemu
 from verify.history.departure import departure
-from verify.history.execution import SECONDS
 from verify.history.model import Step
-from verify.history.run import Run
 from verify.history.specified import specified
+from verify.history.tracing import traced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -81,24 +79,14 @@ def counts(booted: Booted, calls: Iterable[Served], buffer: int = ALIGNED) -> Co
 
 def _traced(
     program: Program, calls: Sequence[Served], buffer: int
-) -> Iterator[tuple[Served, list[int]]]:
+) -> Iterator[tuple[Served, tuple[int, ...]]]:
     """The addresses of the instructions that each call executes, in order."""
-    # Seeds, and with them keys and registers, differ from call to call.
-    runs = [
-        Run(program, (_step(program, call, buffer),), seed, 0, 1) for seed, call in enumerate(calls)
-    ]
-    base, entry = runs[0].base, runs[0].entry
-    code = [(address + base, data) for address, data in program.segments]
-    last = max(address + len(data) for address, data in code) - 1
-    cases = [run.case() for run in runs]
-    name = program.architecture.name
-    traced = qemu.trace(name, code, entry, cases, (base, last), timeout=SECONDS)
-    for call, run, (outcome, trace) in zip(calls, runs, traced, strict=True):
-        run.stopped(outcome)
-        wrong = departure(list(specified(program, run.history)), run.done)
+    histories = [(_step(program, call, buffer),) for call in calls]
+    for call, history, one in zip(calls, histories, traced(program, histories), strict=True):
+        wrong = departure(list(specified(program, history)), one.done)
         if wrong:
             raise Uncounted(f"a call for {call[0]} bytes with pos {call[1]} is not served: {wrong}")
-        yield call, [at - base for at in trace]
+        yield call, one.addresses
 
 
 def _step(program: Program, call: Served, buffer: int) -> Step:

@@ -16,7 +16,7 @@ from verify.report.console import console_for
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verify.evidence.replay import Refuted, RefutedByHistory
+    from verify.evidence.replay import Refuted, RefutedByCalls
     from verify.resultjson import Outcome
     from verify.target import Target
 
@@ -69,18 +69,17 @@ def replay(
     Exit code, the first that applies: 2 bad input or usage; 3 a counterexample does not show its
     fault or could not be executed; 1 each shows it.
     """
-    from verify.evidence.replay import histories_in, refuted_in
+    from verify.evidence.replay import calls_in, refuted_in
 
     outcome = _read(result, property_id)
-    histories = histories_in(outcome, property_id)
-    if histories and output is not None:
+    by_calls = calls_in(outcome, property_id)
+    if by_calls and output is not None:
         raise InputError(
-            result,
-            "a history of calls of getrandom is not written as a program: leave out --output",
+            result, "calls of getrandom are not written as a program: leave out --output"
         )
-    found = [] if histories else refuted_in(outcome, result, property_id)
+    found = [] if by_calls else refuted_in(outcome, result, property_id)
     shown = [_replay(one, binary) for one in found]
-    shown += [_replay_history(one, binary) for one in histories]
+    shown += [_replay_calls(one, binary) for one in by_calls]
     if output is not None:
         _write(found, binary, output)
     return EXIT_REFUTED if all(shown) else EXIT_UNKNOWN
@@ -114,14 +113,14 @@ def explain(
     if output is None and page is None:
         raise typer.BadParameter("nothing to write; give -o OUT.ipynb or --html FILE")
     from verify.evidence import explain as explaining
-    from verify.evidence.replay import histories_in, refuted_in, target_of
+    from verify.evidence.replay import calls_in, refuted_in, target_of
 
     outcome = _read(result, property_id)
-    if histories_in(outcome, property_id):
+    if calls_in(outcome, property_id):
         raise InputError(
             result,
-            "there is no notebook of a history of calls of getrandom: its report tells the calls,"
-            " and replay executes them again",
+            "there is no notebook of calls of getrandom: the report tells them, and replay executes"
+            " them again",
         )
     refuted = refuted_in(outcome, result, property_id)[0]
 
@@ -157,19 +156,19 @@ def _read(file: str, property_id: str | None) -> Outcome:
     return read_outcome(file)
 
 
-def _replay_history(refuted: RefutedByHistory, binary: str | None) -> bool:
-    """Execute one history, and say what it shows; whether it is the fault."""
-    from verify.evidence.replay import history_again, target_of
+def _replay_calls(refuted: RefutedByCalls, binary: str | None) -> bool:
+    """Execute a history or a pair of calls, and say what it shows; whether it is the fault."""
+    from verify.evidence.replay import calls_again, target_of
     from verify.qemu import available
 
     target = target_of(refuted, binary)
-    what = _executed(target, refuted, "history", lambda: history_again(target, refuted))
+    what = _executed(target, refuted, "sequence of calls", lambda: calls_again(target, refuted))
     if what is None:
         return False
     _say(f"{_title(target, refuted)}: {what}")
-    for line in refuted.history.account:
+    for line in refuted.shown.account:
         _say(f"  {printable(line)}")
-    same = "just so" if what == refuted.history.what else "the same fault, in another way"
+    same = "just so" if what == refuted.shown.what else "the same fault, in another way"
     _say(f"  reproduced {same}, by {available(target.architecture.name)}\n")
     return True
 
@@ -197,7 +196,7 @@ def _replay(refuted: Refuted, binary: str | None) -> bool:
 
 
 def _executed[T](
-    target: Target, refuted: Refuted | RefutedByHistory, what: str, execute: Callable[[], T | None]
+    target: Target, refuted: Refuted | RefutedByCalls, what: str, execute: Callable[[], T | None]
 ) -> T | None:
     """What an execution shows; None where that is not the fault or there was none, which is said.
     Raises InputError where it is not one of that target."""
@@ -218,7 +217,7 @@ def _executed[T](
     return shown
 
 
-def _title(target: Target, refuted: Refuted | RefutedByHistory) -> str:
+def _title(target: Target, refuted: Refuted | RefutedByCalls) -> str:
     return f"{target.source}: {refuted.property.property}"
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from verify.batch import targets_in
+from verify.callpair import CallPair
 from verify.counterexample import Counterexample, Look
 from verify.errors import InputError
 from verify.evidence.calls import calls_of
@@ -35,12 +36,13 @@ class Refuted:
 
 
 @dataclass(frozen=True)
-class RefutedByHistory:
-    """A refuted property of a getrandom, with its history, and what that was executed with."""
+class RefutedByCalls:
+    """A refuted property of a getrandom, with the calls that show it, and what those were executed
+    with."""
 
     result: Result
     property: PropertyResult
-    history: CallHistory
+    shown: CallHistory | CallPair
     environment: Environment
 
 
@@ -69,19 +71,20 @@ def refuted_in(outcome: Outcome, file: str, property_id: str | None = None) -> l
     return found
 
 
-def histories_in(outcome: Outcome, property_id: str | None = None) -> list[RefutedByHistory]:
-    """The refuted properties of getrandoms with histories, or only the one of that name."""
+def calls_in(outcome: Outcome, property_id: str | None = None) -> list[RefutedByCalls]:
+    """The refuted properties of getrandoms with a history or a pair of calls, or only the one of
+    that name."""
     return [
-        RefutedByHistory(result, one, one.history, result.environment)
+        RefutedByCalls(result, one, shown, result.environment)
         for result in outcome.results
         for one in result.properties
-        if one.history is not None
+        if (shown := one.history or one.pair) is not None
         and result.environment is not None
         and property_id in (None, one.property)
     ]
 
 
-def target_of(refuted: Refuted | RefutedByHistory, binary: str | None = None) -> Target:
+def target_of(refuted: Refuted | RefutedByCalls, binary: str | None = None) -> Target:
     """The bytes on which a property was refuted: the image in the file that the result names, or
     in `binary`, as the kernel patches it in the variant that is refuted.
 
@@ -114,7 +117,7 @@ def target_of(refuted: Refuted | RefutedByHistory, binary: str | None = None) ->
     raise first or InputError(file, f"has no image with SHA-256 {summary.image_sha256}; {where}")
 
 
-def _patched(target: Target, refuted: Refuted | RefutedByHistory) -> Target:
+def _patched(target: Target, refuted: Refuted | RefutedByCalls) -> Target:
     """The target with the patches of the variant in which the property is refuted."""
     variant = _variant(refuted)
     if variant is None:
@@ -134,7 +137,7 @@ def _patched(target: Target, refuted: Refuted | RefutedByHistory) -> Target:
     return done
 
 
-def _variant(refuted: Refuted | RefutedByHistory) -> VariantSummary | None:
+def _variant(refuted: Refuted | RefutedByCalls) -> VariantSummary | None:
     variants = refuted.result.variants
     if len(variants) == 1:
         return variants[0]
@@ -153,18 +156,24 @@ def again(target: Target, counterexample: Counterexample) -> Breach | None:
     return next((breach for breach in seen if breach.kind == counterexample.kind), None)
 
 
-def history_again(target: Target, refuted: RefutedByHistory) -> str | None:
-    """What executing a history shows, on one line; None where it does not show the fault.
+def calls_again(target: Target, refuted: RefutedByCalls) -> str | None:
+    """What executing a history or a pair of calls shows, on one line; None where it does not show
+    the fault.
 
-    Raises verify.qemu.QemuError when the bytes could not be executed, ValueError for a history that
-    is none.
+    Raises verify.qemu.QemuError when the bytes could not be executed, ValueError for what is no
+    such thing.
     """
     import_angr()
+    from verify.getrandom.claims import Claim
+    from verify.getrandom.interference import again as executed_pair
     from verify.getrandom.program import program_of
     from verify.getrandom.refute import again as executed
-    from verify.getrandom.stored import history_of, stored
+    from verify.getrandom.stored import history_of, pair_of, stored
 
-    environment = refuted.environment
+    environment, shown, name = refuted.environment, refuted.shown, refuted.property.property
     program = program_of(target, environment.page_bytes, environment.data_page)
-    found = executed(program, history_of(refuted.history.calls), refuted.property.property)
+    if isinstance(shown, CallPair):
+        seen = executed_pair(program, Claim(name), pair_of(shown))
+        return None if seen is None else seen.text
+    found = executed(program, history_of(shown.calls), name)
     return None if found is None else stored(program, found).what

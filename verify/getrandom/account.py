@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specs.opaque_state import KEY_OFFSET, PARAMETERS_BYTES, STATE_BYTES, decode
+from specs.opaque_state import KEY_BYTES, KEY_OFFSET, PARAMETERS_BYTES, STATE_BYTES, decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verify.getrandom.refute import Refutation
+    from verify.getrandom.seen import Seen
     from verify.history import Answer, Done, Interruption, Made, Program, Step
 
 _SHOWN = 16
@@ -31,6 +32,30 @@ def account(program: Program, one: Refutation) -> tuple[str, ...]:
             lines.append(f"  specified  {teller.did(step, one.expected[number])}")
     lines.append(f"call {len(one.history) - 1}: {one.text}")
     return tuple(lines)
+
+
+def account_of_pair(program: Program, one: Seen) -> tuple[str, ...]:
+    """The arguments of both calls, what each met, with all secrets, and what it did; then what
+    shows."""
+    teller = _Teller(program)
+    lines = []
+    for number, (step, done) in enumerate(zip(one.pair.steps, one.done, strict=True)):
+        lines.append(f"call {number}: {teller.call(step)}")
+        lines.append(f"  meets      {teller.met(step)}")
+        if one.pair.seeds[number] is None:
+            lines.append("             zeros in all registers and memory of which nothing is said")
+        lines += (f"  {what:<9}  {octets.hex()}" for what, octets in _secrets(step))
+        lines.append(f"  does       {teller.did(step, done)}")
+    lines.append(one.text)
+    return tuple(lines)
+
+
+def _secrets(step: Step) -> Iterator[tuple[str, bytes]]:
+    if step.state is not None:
+        yield "state", step.state
+    for number, answer in enumerate(step.answers):
+        if answer.result == KEY_BYTES:
+            yield f"key {number}", answer.written
 
 
 class _Teller:

@@ -78,7 +78,7 @@ def refutations(
     """
     found: dict[str, Refutation] = {}
     for histories in _stages(program, instructions):
-        if _endless(found) and any(step.interruptions for step in histories[0]):
+        if endless(found) and any(step.interruptions for step in histories[0]):
             # Each would take its time; what never ends has shown what it does.
             break
         for one in _broken(program, histories, SECONDS):
@@ -92,7 +92,7 @@ def refutations(
     return found
 
 
-def _endless(found: Mapping[str, Refutation]) -> bool:
+def endless(found: Mapping[str, Refutation]) -> bool:
     """Whether a call took all the time that it may."""
     ends = (breach for one in found.values() for breach in one.done[-1].breaches)
     return any(breach.harm is Harm.ENDLESS for breach in ends)

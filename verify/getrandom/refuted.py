@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from verify.callpair import CallPair
 from verify.getrandom.claims import Claim
+from verify.getrandom.interference import interferences
 from verify.getrandom.program import program_of
-from verify.getrandom.refute import refutations
-from verify.getrandom.residues import residues
-from verify.getrandom.stored import stored
+from verify.getrandom.refute import endless, refutations
+from verify.getrandom.stored import stored, stored_pair
 from verify.lift.machine import Unsupported
 from verify.qemu import QemuError
 from verify.verdict import PropertyResult, Verdict
@@ -44,7 +45,7 @@ def executed(target: Target, layout: Layout, proved: Sequence[PropertyResult]) -
     try:
         program = program_of(target, layout.page_bytes, layout.data_page)
         found = refutations(program, program.instructions if interrupt else ())
-        left = residues(program)
+        shown = {} if endless(found) else interferences(program, accesses=Claim.TIMING in waiting)
     except (Unsupported, QemuError) as error:
         reason = f"no history was executed: {error}"
         return Executed(
@@ -53,32 +54,19 @@ def executed(target: Target, layout: Layout, proved: Sequence[PropertyResult]) -
                 for one in proved
             )
         )
-    kept = {name: stored(program, one) for name, one in found.items()}
+    pairs = {name.value: stored_pair(program, one) for name, one in shown.items()}
+    kept = pairs | {name: stored(program, one) for name, one in found.items()}
     return Executed(
-        tuple(
-            _refuted(one, kept[one.property])
-            if one.property in kept
-            else _leaving(one, left.get(Claim(one.property), ()))
-            for one in proved
-        ),
+        tuple(_refuted(one, kept[one.property]) if one.property in kept else one for one in proved),
         executed=True,
     )
 
 
-def _leaving(one: PropertyResult, lines: tuple[str, ...]) -> PropertyResult:
-    """The verdict where two calls have left what differs, as these lines say; none: they have
-    not."""
-    if not lines:
-        return one
-    *met, seen = lines
+def _refuted(one: PropertyResult, shown: CallHistory | CallPair) -> PropertyResult:
     if one.verdict is Verdict.PROVED:
-        reason = f"{HARNESS}{seen}"
-        return replace(one, verdict=Verdict.UNKNOWN, reason=reason, findings=tuple(met))
-    return replace(one, verdict=Verdict.REFUTED, reason=seen, findings=tuple(met), checks=())
-
-
-def _refuted(one: PropertyResult, history: CallHistory) -> PropertyResult:
-    if one.verdict is Verdict.PROVED:
-        reason = f"{HARNESS}{history.what}"
-        return replace(one, verdict=Verdict.UNKNOWN, reason=reason, findings=history.account)
-    return replace(one, verdict=Verdict.REFUTED, reason=history.what, history=history, checks=())
+        reason = f"{HARNESS}{shown.what}"
+        return replace(one, verdict=Verdict.UNKNOWN, reason=reason, findings=shown.account)
+    found = replace(one, verdict=Verdict.REFUTED, reason=shown.what, checks=())
+    if isinstance(shown, CallPair):
+        return replace(found, pair=shown)
+    return replace(found, history=shown)

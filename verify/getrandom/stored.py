@@ -13,7 +13,9 @@ from verify.callhistory import (
     KernelAnswer,
     SystemCallMade,
 )
-from verify.getrandom.account import account
+from verify.callpair import CallPair
+from verify.getrandom.account import account, account_of_pair
+from verify.getrandom.pairs import Pair
 from verify.history.model import Answer, Interruption, Step
 from verify.qemu import available
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from verify.getrandom.refute import Refutation
+    from verify.getrandom.seen import Seen
     from verify.history import Done, History, Program
 
 
@@ -35,6 +38,26 @@ def stored(program: Program, one: Refutation) -> CallHistory:
         tuple(lines),
         available(program.architecture.name) or "",
     )
+
+
+def stored_pair(program: Program, one: Seen) -> CallPair:
+    """What a pair of calls of a program has shown."""
+    return CallPair(
+        one.text,
+        calls_of(one.pair.steps),
+        one.pair.seeds,
+        tuple(map(_outcome, one.done)),
+        one.observation,
+        account_of_pair(program, one),
+        available(program.architecture.name) or "",
+    )
+
+
+def pair_of(stored_one: CallPair) -> Pair:
+    """The pair that results hold so; raises ValueError for what is none."""
+    first, second = history_of(stored_one.calls)
+    one, other = stored_one.seeds
+    return Pair((first, second), (one, other))
 
 
 def calls_of(history: History) -> tuple[HistoryCall, ...]:

@@ -27,36 +27,46 @@ TOGETHER = 48
 
 
 def execute(
-    program: Program, histories: Sequence[History], seconds: float = SECONDS
+    program: Program,
+    histories: Sequence[History],
+    seconds: float = SECONDS,
+    seeds: Sequence[int | None] = (),
 ) -> list[tuple[Done, ...]]:
     """What each call of each history does; a history ends with the first call that does not return.
 
-    `seconds` is what a call may take from one stop to the next. Raises QemuError when QEMU is
-    missing or cannot carry this out.
+    `seconds` is what a call may take from one stop to the next. `seeds` are those of the values
+    that registers and memory have of which a history says nothing, None for zeros; by default they
+    are the numbers of the histories. Raises QemuError when QEMU is missing or cannot carry this
+    out.
     """
     # Those that are interrupted have an image each, since it changes when that has happened.
     own = 0
     runs = []
-    for number, history in enumerate(histories):
+    for history, seed in zip(histories, seeds or range(len(histories)), strict=True):
         interrupted = any(step.interruptions for step in history)
         own += interrupted
-        runs.append(Run(program, history, number, own if interrupted else 0, TOGETHER))
-    while active := [run for run in runs if run.going]:
-        for _, batch in groupby(sorted(active, key=lambda run: run.batch), lambda run: run.batch):
-            _go_on(program, list(batch), seconds)
+        runs.append(Run(program, history, seed, own if interrupted else 0, TOGETHER))
+    go_on(program, runs, seconds)
     return [tuple(run.done) for run in runs]
 
 
-def _go_on(program: Program, runs: list[Run], seconds: float) -> None:
+def go_on(program: Program, runs: Sequence[Run], seconds: float) -> None:
+    """Execute these to their ends."""
+    while active := [run for run in runs if run.going]:
+        for _, batch in groupby(sorted(active, key=lambda run: run.batch), lambda run: run.batch):
+            _next_stop(program, list(batch), seconds)
+
+
+def _next_stop(program: Program, runs: list[Run], seconds: float) -> None:
     trapped = {run.base: run.traps for run in runs}
-    code = [blob for base, traps in trapped.items() for blob in _code(program, base, traps)]
+    code = [blob for base, traps in trapped.items() for blob in code_of(program, base, traps)]
     cases = [run.case() for run in runs]
     outcomes = qemu.run(program.architecture.name, code, runs[0].entry, cases, timeout=seconds)
     for run, outcome in zip(runs, outcomes, strict=True):
         run.stopped(outcome)
 
 
-def _code(program: Program, base: int, traps: frozenset[int]) -> list[tuple[int, bytes]]:
+def code_of(program: Program, base: int, traps: frozenset[int]) -> list[tuple[int, bytes]]:
     """The image at `base` with traps at these addresses of it."""
     trap = program.architecture.illegal_instruction
     blobs = []

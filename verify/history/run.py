@@ -43,6 +43,13 @@ SIGNAL_FRAME = 128
 """From what the interrupted call may use of the stack to the stack of a signal handler."""
 
 
+class _Zeros(random.Random):
+    """Nothing but zeros."""
+
+    def getrandbits(self, bits: int, /) -> int:  # noqa: ARG002 (as many bits as there are)
+        return 0
+
+
 @dataclass
 class Frame:
     """A call that has begun and not ended.
@@ -68,17 +75,18 @@ class Run:
 
     `done` is what the calls that have ended did, `going` tells whether one has not. `entry` is
     where that goes on in the image at `base`, whose `traps` are at addresses of the image. Those of
-    one `batch` have images that do not overlap.
+    one `batch` have images that do not overlap. `seed` chooses what registers and memory hold of
+    which the history says nothing; None for zeros.
     """
 
     def __init__(
-        self, program: Program, history: History, seed: int, image: int, together: int
+        self, program: Program, history: History, seed: int | None, image: int, together: int
     ) -> None:
         self.program = program
         self.architecture = program.architecture
         self.machine = qemu.machine_of(program.architecture.name)
         self.history = history
-        self.values = random.Random(seed)
+        self.values = _Zeros() if seed is None else random.Random(seed)
         self.batch = image // together
         self.base = IMAGE[program.architecture.bits] + image % together * SPACING
         self.done: list[Done] = []

@@ -88,14 +88,14 @@ def _judged(base: Target, mutant: Mutant, options: Options) -> _Said:
 
 def _executed(program: Program, *, interrupted: bool) -> _Said | None:
     """What an execution breaks, None where none breaks anything."""
+    from verify.getrandom.interference import interferences
     from verify.getrandom.refute import refutations
-    from verify.getrandom.residues import residues
 
     found = refutations(program, program.instructions if interrupted else (), every=False)
     for name, one in found.items():
         return _Said(Verdict.REFUTED, name, f"call {len(one.history) - 1}: {one.text}")
-    for claim, lines in residues(program).items():
-        return _Said(Verdict.REFUTED, claim.value, lines[-1])
+    for claim, shown in interferences(program, accesses=False).items():
+        return _Said(Verdict.REFUTED, claim.value, shown.text)
     return None
 
 

@@ -33,8 +33,9 @@ def trace(
 
     They are in the order of execution, each as often as it is executed, and those of the range
     `watched` (first address, last address). All cases begin at `entry`, which is in that range and
-    which none may come to again. An instruction that QEMU executes in several steps, as x86-64's
-    with a repeat prefix, is there for each of them, one behind the other.
+    which none may come to again, unless there is one case only. An instruction that QEMU executes
+    in several steps, as x86-64's with a repeat prefix, is there for each of them, one behind the
+    other.
 
     Raises QemuError as `run` does, and where the log cannot be told apart by cases.
     """
@@ -48,7 +49,7 @@ def trace(
     at = 0
     for found in _EXECUTED.finditer(done.stderr):
         address = int(found[1], 16)
-        if address == entry:
+        if address == entry and not (executed and len(cases) == 1):
             executed.append([])
         if found.start() != at or not executed:
             break

@@ -127,7 +127,7 @@ def _print_details(console: Console, result: PropertyResult, target: TargetSumma
     if result.counterexample:
         # What it leaves undecided behind it is no news.
         failing = [check for check in failing if check.verdict is Verdict.REFUTED]
-    history = result.history.account if result.history else ()
+    executed = result.history or result.pair
     if not (failing or result.findings or result.reason or result.counterexample):
         return
     console.print()
@@ -138,15 +138,15 @@ def _print_details(console: Console, result: PropertyResult, target: TargetSumma
     lines = [result.reason] if result.reason not in ("", shown_below) else []
     if result.variant not in ("", AS_BUILT, AS_RUNNING):
         lines.insert(0, f"when the kernel has patched it: {result.variant}")
-    lines += (*history, *result.findings)
+    lines += (*(executed.account if executed else ()), *result.findings)
     lines += map(_failing, failing[:SHOWN_CHECKS])
     if len(failing) > SHOWN_CHECKS:
         lines.append(f"and {len(failing) - SHOWN_CHECKS} more obligations")
     for line in lines:
         console.print(f"  {printable(line)}", soft_wrap=True)
     if result.counterexample:
-        shown = counterexample_text(result.counterexample, target.architecture)
-        console.print(shown, soft_wrap=True)
+        text = counterexample_text(result.counterexample, target.architecture)
+        console.print(text, soft_wrap=True)
 
 
 def print_variants(console: Console, variants: Sequence[VariantSummary]) -> None:

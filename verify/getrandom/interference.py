@@ -1,0 +1,52 @@
+"""Search for pairs of calls in which a secret shows, under QEMU: in what they leave, in which
+instructions they execute, or in which addresses these access.
+
+A call is executed again by itself before anything is said of it, twice, and has to show the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verify.getrandom.claims import Claim
+from verify.getrandom.pairs import FEW_BYTES, LONGER, QUIET, any_secrets, ones, quiet, some, unequal
+from verify.getrandom.remnants import remnants
+from verify.getrandom.residues import residues
+from verify.getrandom.steered import accessed, steered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verify.getrandom.pairs import Pair
+    from verify.getrandom.seen import Seen
+    from verify.history import Program
+
+
+def interferences(program: Program, *, accesses: bool = True) -> dict[Claim, Seen]:
+    """By the property that it breaks, a pair.
+
+    Addresses and operands are looked at with `accesses` only. Raises QemuError where nothing can be
+    executed.
+    """
+    found: dict[Claim, Seen] = {}
+    for one in _seen(program, accesses=accesses):
+        if one.property not in found:
+            shown = [again(program, one.property, one.pair) for _ in range(2)]
+            if shown[0] is not None and shown[0] == shown[1]:
+                found[one.property] = shown[0]
+    return found
+
+
+def _seen(program: Program, *, accesses: bool) -> Iterator[Seen]:
+    yield from residues(program, list(quiet(program)))
+    yield from remnants(program, list(unequal(program)))
+    yield from steered(program, list(any_secrets(program, (*QUIET, *LONGER), (ones, some(0)))))
+    if accesses:
+        yield from accessed(program, list(any_secrets(program, FEW_BYTES, (some(0),))))
+
+
+def again(program: Program, claim: Claim, pair: Pair) -> Seen | None:
+    """What executing a pair shows of a property, if it shows it broken."""
+    looks = (steered, accessed) if claim is Claim.TIMING else (residues, remnants)
+    found = (one for look in looks for one in look(program, [pair]))
+    return next((one for one in found if one.property is claim), None)
