@@ -161,8 +161,9 @@ def _probes(accesses: list[Access]) -> Iterator[Probe]:
             yield AccessProbe(place.region, place.offset if place.offset < 0 else last)
 
 
-_MOVED_BY = 0x1234_0000
-"""Bytes by which the image is moved to see that its addresses move with it."""
+_MOVED_BY = {32: 0x1234_0000, 64: 0x1234_5678_9ABC_0000}
+"""Bytes by which the image is moved to see that its addresses move with it, by the width of a
+pointer: none of 32 bits holds an address in the image then."""
 
 
 def _code_reads(segments: Segments, moved_by: int) -> frozenset[tuple[int, int]]:
@@ -181,9 +182,10 @@ def _position_independent(segments: Segments) -> Stated:
     reads = _code_reads(segments, 0)
     if not reads:
         return Stated(())
-    moved = segments.target.moved(_MOVED_BY)
+    by = _MOVED_BY[segments.target.architecture.bits]
+    moved = segments.target.moved(by)
     engine = engine_for(moved.architecture, moved.code)
-    still = _code_reads(segments_of(moved, engine), _MOVED_BY)
+    still = _code_reads(segments_of(moved, engine), by)
     absolute = sorted(instruction for instruction, _ in reads ^ still)
     return Stated(
         (
