@@ -10,9 +10,12 @@ from tests.getrandom.adversaries import Adversary, entry_of, setting_in, target_
 from tests.history.programs import BINARIES
 from verify.getrandom import shadow
 from verify.getrandom.claims import Claim
+from verify.getrandom.paths import Path as Execution
+from verify.getrandom.properties.stack import left_on_stack
 from verify.getrandom.prove import prove_getrandom
 from verify.getrandom.setting import Setting, entry_machine
 from verify.lift.machine import Unsupported
+from verify.terms import var
 from verify.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -50,6 +53,14 @@ def test_what_was_pushed_is_left(setting: Setting) -> None:
     shadow.push(setting, machine, "ra")
     with pytest.raises(Unsupported, match="leaves something"):
         shadow.returns(setting, machine)
+
+
+def test_what_was_taken_away_is_on_the_stack_still(setting: Setting) -> None:
+    machine, secret = entry_machine(setting), var("secret", 64)
+    setting.write(machine, "t0", secret)
+    shadow.push(setting, machine, "t0")
+    shadow.check(setting, machine, "t0")
+    assert ("the shadow stack at +8, 8 bytes,", secret) in left_on_stack(Execution(machine, ()))
 
 
 def test_code_that_pushes_and_does_not_check_is_unknown(tmp_path: Path) -> None:

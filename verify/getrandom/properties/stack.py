@@ -1,8 +1,8 @@
 """`stack`: what a call leaves on the stack is no secret.
 
-Of all that was written there and is there still when it returns, also below the stack pointer and
-by ChaCha20, nothing depends on bytes of the batch but those that the call has written to the
-buffer.
+Of all that was written there and is there still when it returns, also below the stack pointer, by
+ChaCha20 and to a shadow stack, nothing depends on bytes of the batch but those that the call has
+written to the buffer.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from verify.getrandom.claims import Claim, Difference
 from verify.getrandom.paths import Path
 from verify.getrandom.properties.model import Walk, described
 from verify.getrandom.setting import memory_of
+from verify.getrandom.shadow import SHADOW
 from verify.lift.memory import STACK
 from verify.terms import Term
 
@@ -37,6 +38,6 @@ def left_on_stack(path: Path) -> Iterator[tuple[str, Term]]:
     for variable in memory.below:
         yield "the stack below, where ChaCha20 was called,", variable
     for (region, _), cells in memory.cells().items():
-        if region == STACK:
+        if region in (STACK, SHADOW):
             for offset, size, value in list(cells):
-                yield f"the stack at {offset:+d}, {size} bytes,", machine.converter.term(value)
+                yield f"the {region} at {offset:+d}, {size} bytes,", machine.converter.term(value)
