@@ -22,10 +22,20 @@ COMPARED = frozenset({Claim.STACK.value, Claim.SECRECY.value, Claim.TIMING.value
 """What pairs of calls show broken."""
 
 
-def broken(one: Program, instructions: Iterable[int], *, every: bool = True) -> set[str]:
-    """The properties that histories, and pairs of calls that differ in secrets, show broken."""
-    found = refutations(one, instructions, every=every)
-    return found.keys() | interferences(one, accesses=False).keys()
+ADDRESSES = frozenset({"looked-up-by-a-byte"})
+"""Faults that show in the addresses of accesses only; it takes seconds to look at those."""
+
+
+def paired(fault: Fault, one: Program) -> set[str]:
+    """The properties that pairs of calls which differ in secrets show broken."""
+    return {*interferences(one, accesses=fault.name in ADDRESSES)}
+
+
+def broken(
+    fault: Fault, one: Program, instructions: Iterable[int], *, every: bool = True
+) -> set[str]:
+    """The properties that histories and pairs of calls show broken."""
+    return refutations(one, instructions, every=every).keys() | paired(fault, one)
 
 
 def test_every_property_has_faults() -> None:
@@ -35,24 +45,30 @@ def test_every_property_has_faults() -> None:
 
 
 @pytest.mark.parametrize(
-    "fault", [one for one in FAULTS if not COMPARED.isdisjoint(one.refuted_by)], ids=named
+    "fault",
+    [
+        fault
+        for fault in FAULTS
+        if not COMPARED.isdisjoint(fault.refuted_by) and fault.name not in ADDRESSES
+    ],
+    ids=named,
 )
 def test_pairs_show_what_is_listed(fault: Fault) -> None:
-    assert interferences(faulty(fault), accesses=False).keys() == set(fault.refuted_by)
+    assert paired(fault, faulty(fault)) == set(fault.refuted_by)
 
 
 @pytest.mark.every_fault
 @pytest.mark.parametrize("fault", FAULTS, ids=named)
 def test_a_fault_breaks_what_is_listed_with_it(fault: Fault) -> None:
     one = faulty(fault)
-    assert broken(one, one.instructions) == set(fault.refuted_by)
+    assert broken(fault, one, one.instructions) == set(fault.refuted_by)
 
 
 @pytest.mark.every_fault
 @pytest.mark.parametrize("fault", FAULTS_ELSEWHERE, ids=named)
 def test_a_fault_elsewhere_breaks_nothing_else(fault: Fault) -> None:
     one = elsewhere(fault)
-    found = broken(one, near_system_calls(one), every=False)
+    found = broken(fault, one, near_system_calls(one), every=False)
     assert found
     assert found <= set(fault.refuted_by)
 
@@ -61,4 +77,4 @@ def test_a_fault_elsewhere_breaks_nothing_else(fault: Fault) -> None:
 @pytest.mark.parametrize("fault", FAULTS_ELSEWHERE, ids=named)
 def test_a_fault_elsewhere_breaks_what_is_listed_with_it(fault: Fault) -> None:
     one = elsewhere(fault)
-    assert broken(one, near_system_calls(one)) == set(fault.refuted_by)
+    assert broken(fault, one, near_system_calls(one)) == set(fault.refuted_by)

@@ -48,7 +48,7 @@ SHOWN = {
 }
 """By the name of the fault: which history shows it, and as what. The others show only in calls that
 are interrupted, or where two calls are compared."""
-COMPARED = {"branch-on-a-byte", "byte-in-registers", "byte-in-the-frame"}
+COMPARED = {"branch-on-a-byte", "byte-in-registers", "byte-in-the-frame", "looked-up-by-a-byte"}
 """Of these no call does otherwise than the specification; what is left, or steers, is a secret."""
 
 
