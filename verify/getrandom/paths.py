@@ -19,6 +19,7 @@ from verify.getrandom.setting import Setting, granted_of, memory_of
 from verify.getrandom.words import WORD_BYTES, whole
 from verify.lift.engine import Block, Successor
 from verify.lift.machine import Machine, Unsupported
+from verify.prove.setting import UNDESCRIBED, undescribed
 from verify.terms import (
     FALSE,
     TRUE,
@@ -216,7 +217,9 @@ class Walker:
         self, path: Path, before: Machine, successor: Successor, block: Block, checked: bool
     ) -> Path:
         setting, machine = self.setting, successor.machine
-        self._confine(machine)
+        at = undescribed(machine, setting.described)
+        if at is not None:
+            raise Unsupported(at, UNDESCRIBED)
         breaches = (*path.breaches, *self._breaches(before, machine))
         if checked:
             self._note(machine)
@@ -257,15 +260,6 @@ class Walker:
                 if self.questions.follows(path.facts, goes_along):
                     return read.value
         return address
-
-    def _confine(self, machine: Machine) -> None:
-        """Raises Unsupported where a register is used of which it is not known what callers, calls
-        and processors make of it: segments, rounding modes, those of the kernel."""
-        for offset, size, _ in machine.registers:
-            if not self.setting.described.issuperset(range(offset, offset + size)):
-                writes = (one for one in machine.register_writes if one.offset == offset)
-                at = next((one.instruction for one in writes), machine.instruction)
-                raise Unsupported(at, "uses a register that is not described")
 
     def _note(self, machine: Machine) -> None:
         """What steers in what the last block did."""

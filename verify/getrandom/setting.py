@@ -28,7 +28,7 @@ from verify.lift.memory import CODE, STACK
 from verify.lift.select import engine_for
 from verify.lift.semantics import flags_for
 from verify.prove.cfg import ControlFlow
-from verify.prove.setting import unknown_registers
+from verify.prove.setting import described, unknown_registers
 from verify.target import Target
 from verify.terms import (
     Linear,
@@ -103,13 +103,8 @@ class Setting:
 
     @cached_property
     def described(self) -> frozenset[int]:
-        """The bytes of the register file in which registers lie that `verify.arch` describes, and
-        what the lifter uses inside of one instruction."""
-        storages = {register.storage for register in self.architecture.registers}
-        places = (
-            self.engine.layout.registers[name] for name in storages | self.architecture.scratch
-        )
-        return frozenset(byte for offset, size in places for byte in range(offset, offset + size))
+        """The bytes of the register file in which registers lie that are described."""
+        return described(self.architecture, self.engine.layout)
 
     @property
     def bits(self) -> int:

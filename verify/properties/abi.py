@@ -2,16 +2,18 @@
 
 At return the stack pointer and every callee-saved register (or the part of one that the ABI
 preserves) hold what they held at entry; control goes to the return address; a reserved register
-is never written, not even for a moment.
+is never written, not even for a moment. A signal handler at any instruction leaves alone what the
+function and its caller have on the stack.
 """
 
 from __future__ import annotations
 
 from verify.arch import Architecture, Register, Saved
-from verify.properties.model import Property, Stated, merged, unknown_memory
+from verify.properties.model import Property, Stated, unknown_memory
 from verify.prove.obligation import Obligation, RegisterWriteProbe
 from verify.prove.segments import Segment, Segments
 from verify.prove.setting import register_value
+from verify.prove.stack import unprotected
 from verify.terms import FALSE, TRUE, Term, add, const, equal, extract, linear, var
 
 
@@ -135,7 +137,8 @@ def state(segments: Segments) -> Stated:
     none = () if segments.exits else ("no path of the function returns",)
     finding = changed_and_restored(segments)
     findings = (finding,) if finding else ()
-    return merged([Stated(tuple(found), unknown_memory(segments), findings), Stated((), none)])
+    undecided = (*unknown_memory(segments), *unprotected(segments), *none)
+    return Stated(tuple(found), undecided, findings)
 
 
 ABI = Property("abi", "preserved registers, reserved registers and the return address", state)

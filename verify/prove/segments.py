@@ -13,7 +13,13 @@ from verify.prove.cfg import ControlFlow, control_flow
 from verify.prove.explore import Exploration, Path
 from verify.prove.induction import Hypothesis, Loop, close_loop
 from verify.prove.obligation import Obligation
-from verify.prove.setting import Variables, entry_machine
+from verify.prove.setting import (
+    UNDESCRIBED,
+    Variables,
+    described,
+    entry_machine,
+    undescribed,
+)
 from verify.target import Target
 from verify.terms import Term, const
 
@@ -106,11 +112,17 @@ def segments_of(target: Target, engine: Engine, hypothesis: Hypothesis | None = 
     names = Variables(target.architecture.bits)
     contract = names.contract(target.architecture.return_alignment)
     flow = control_flow(engine, target.function.address)
+    known = described(target.architecture, engine.layout)
 
     def closed(tried: Hypothesis | None) -> Segments:
         entry = entry_machine(target, engine, names)
         exploration, loop, obligations = close_loop(engine, flow, entry, names, contract, tried)
-        return Segments(target, engine, names, flow, contract, exploration, loop, obligations)
+        found = Segments(target, engine, names, flow, contract, exploration, loop, obligations)
+        for segment in found:
+            at = undescribed(segment.machine, known)
+            if at is not None:
+                raise Unsupported(at, UNDESCRIBED)
+        return found
 
     if hypothesis is not None:
         with suppress(Unsupported):

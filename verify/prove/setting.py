@@ -110,6 +110,29 @@ def unknown_registers(layout: Layout, converter: Converter) -> Initial:
     return initial
 
 
+UNDESCRIBED = "uses a register that is not described"
+"""Why nothing is shown of code that does."""
+
+
+def described(architecture: Architecture, layout: Layout) -> frozenset[int]:
+    """The bytes of the register file in which registers lie that `verify.arch` describes, and what
+    the lifter uses inside of one instruction."""
+    storages = {register.storage for register in architecture.registers} | architecture.scratch
+    places = (layout.registers[name] for name in storages)
+    return frozenset(byte for offset, size in places for byte in range(offset, offset + size))
+
+
+def undescribed(machine: Machine, known: frozenset[int]) -> int | None:
+    """The address of an instruction that may use a register of which it is not known what callers,
+    other functions and processors make of it: segments, rounding modes, those of the kernel. None
+    where there is none; `known` are the bytes of the register file that are described."""
+    for offset, size, _ in machine.registers:
+        if not known.issuperset(range(offset, offset + size)):
+            writes = (one for one in machine.register_writes if one.offset == offset)
+            return next((one.instruction for one in writes), machine.instruction)
+    return None
+
+
 def entry_machine(target: Target, engine: Engine, variables: Variables) -> Machine:
     """The machine at the first instruction of the target."""
     architecture = target.architecture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from verify.lift.memory import Access
 from verify.prove.segments import Segment, Segments
@@ -16,19 +17,7 @@ def stack_pointers(segments: Segments, segment: Segment) -> Callable[[Access], T
     That is the one before the instruction, or for a store the one behind it where that is lower: an
     instruction that stores and moves the stack pointer does both before a signal can arrive.
     """
-    architecture = segments.target.architecture
-    storage = architecture.register(architecture.stack_pointer).storage
-    offset, size = segments.engine.layout.registers[storage]
-    start = segments.names.address("sp")
-    if segment.begin == "loop":
-        assert segments.loop is not None
-        machine = segments.loop.start
-        start = machine.converter.term(machine.registers.read(offset, size))
-    changes = [(-1, start)] + [
-        (write.step, write.value)
-        for write in segment.machine.register_writes
-        if write.offset < offset + size and offset < write.offset + write.value.width // 8
-    ]
+    changes = _changes(segments, segment)
 
     def before(step: int) -> Term:
         return next(value for since, value in reversed(changes) if since < step)
@@ -42,6 +31,48 @@ def stack_pointers(segments: Segments, segment: Segment) -> Callable[[Access], T
         return behind if moved is not None and moved < 0 else pointer
 
     return at
+
+
+def _changes(segments: Segments, segment: Segment) -> list[tuple[int, Term]]:
+    """What the stack pointer is from which step on, the first of them in front of the segment."""
+    architecture = segments.target.architecture
+    storage = architecture.register(architecture.stack_pointer).storage
+    offset, size = segments.engine.layout.registers[storage]
+    start = segments.names.address("sp")
+    if segment.begin == "loop":
+        assert segments.loop is not None
+        machine = segments.loop.start
+        start = machine.converter.term(machine.registers.read(offset, size))
+    return [(-1, start)] + [
+        (write.step, write.value)
+        for write in segment.machine.register_writes
+        if write.offset < offset + size and offset < write.offset + write.value.width // 8
+    ]
+
+
+def unprotected(segments: Segments) -> tuple[str, ...]:
+    """Why a signal handler is not shown to leave alone what the function and its caller have on
+    the stack: it may overwrite whatever lies below the stack pointer and the red zone.
+
+    It does if the pointer is lowered, and then raised, and never above where the return leaves it
+    by more than the red zone; what is read while it is raised is not looked at here.
+    """
+    architecture = segments.target.architecture
+    highest = architecture.popped_at_return + architecture.red_zone
+    reasons = []
+    for segment in segments:
+        pointers = [value for _, value in _changes(segments, segment)]
+        distances = [_distance(value, segments.names.address("sp")) for value in pointers]
+        known = [distance for distance in distances if distance is not None]
+        raised = [n for n, (a, b) in enumerate(pairwise(known)) if a < b]
+        lowered = [n for n, (a, b) in enumerate(pairwise(known)) if a > b]
+        if len(known) < len(distances) > 1:
+            reasons.append("the stack pointer does not move by constants")
+        elif max(known, default=0) > highest:
+            reasons.append("the stack pointer is above its caller's")
+        elif raised and (segment.end == "loop" or max(lowered, default=-1) > raised[0]):
+            reasons.append("the stack pointer is raised, and may be lowered again")
+    return tuple(dict.fromkeys(reasons))
 
 
 def stack_offsets(segments: Segments, segment: Segment) -> Callable[[Access], int | None]:
