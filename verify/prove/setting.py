@@ -110,15 +110,17 @@ def unknown_registers(layout: Layout, converter: Converter) -> Initial:
     return initial
 
 
+_COUNTER = frozenset({"pc"})
+"""SLEIGH's name of the program counter. An indirect jump may write it like any other register."""
 UNDESCRIBED = "uses a register that is not described"
 """Why nothing is shown of code that does."""
 
 
 def described(architecture: Architecture, layout: Layout) -> frozenset[int]:
-    """The bytes of the register file in which registers lie that `verify.arch` describes, and what
-    the lifter uses inside of one instruction."""
+    """The bytes of the register file in which registers lie that `verify.arch` describes, the
+    program counter, and what the lifter uses inside of one instruction."""
     storages = {register.storage for register in architecture.registers} | architecture.scratch
-    places = (layout.registers[name] for name in storages)
+    places = (layout.registers[name] for name in storages | (_COUNTER & layout.registers.keys()))
     return frozenset(byte for offset, size in places for byte in range(offset, offset + size))
 
 
