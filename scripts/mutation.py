@@ -35,11 +35,11 @@ reading the code by hand has shown.
 
 Of a getrandom the function's own code is changed, not the ChaCha20 that it calls. Histories of
 calls, and pairs of calls that differ in secrets, are executed first; what departs from the
-specification or gives something away is REFUTED ([getrandom](getrandom.md)). Of the others those
-need no proof of their own that the comparison shows to do the same; there accesses to all memory
-but the stack have to be in the same order, and what each loads is anything, since others use the
-state. The lifter is that of the proof there, since SLEIGH does not decode `isel`. The rest is
-proved, and then executed with an interruption in front of each instruction.
+specification, gives a secret away or is steered by one is REFUTED ([getrandom](getrandom.md)). Of
+the others those need no proof of their own that the comparison shows to do the same; there accesses
+to all memory but the stack have to be in the same order, and what each loads is anything, since
+others use the state. The lifter is that of the proof there, since SLEIGH does not decode `isel`.
+The rest is proved, and then executed with an interruption in front of each instruction.
 
 This page is made by `python -m scripts.mutation JOURNAL...` from what the campaigns wrote. Of two
 journals on one function the later one replaces what it has judged again (`mutate --open-in`).

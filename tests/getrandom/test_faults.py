@@ -49,7 +49,9 @@ def test_every_property_has_faults() -> None:
     [
         fault
         for fault in FAULTS
-        if not COMPARED.isdisjoint(fault.refuted_by) and fault.name not in ADDRESSES
+        if fault.architecture == "loongarch64"
+        and not COMPARED.isdisjoint(fault.refuted_by)
+        and fault.name not in ADDRESSES
     ],
     ids=named,
 )

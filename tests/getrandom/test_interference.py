@@ -8,21 +8,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from specs.opaque_state import BATCH_BYTES
 from tests.getrandom.adversaries import Adversary
 from tests.getrandom.test_refute import program, target_of
-from tests.getrandom.trouble import BAD, LEAVING, STEERED
+from tests.getrandom.trouble import BAD, LASTING, LEAVING, STEERED
 from tests.history.programs import BINARIES, EACH_ONCE, LAYOUTS
 from verify.cli import run
 from verify.getrandom.claims import Claim
 from verify.getrandom.interference import again, interferences
 from verify.getrandom.pairs import (
+    ASKED,
     BLOCKS,
     FEW_BYTES,
-    QUIET,
+    LONGER,
     REFILLED,
     SERVED,
     Pair,
     any_secrets,
+    executed_sides,
     ones,
     quiet,
     some,
@@ -34,6 +37,7 @@ from verify.getrandom.remnants import remnants
 from verify.getrandom.residues import residues
 from verify.getrandom.setting import Layout
 from verify.getrandom.steered import accessed, steered
+from verify.history.model import Harm
 from verify.output import write_text
 from verify.resultjson import Outcome, dumps, to_json
 from verify.summary import target_summary
@@ -121,8 +125,12 @@ def test_what_is_given_out_is_no_residue() -> None:
     assert not list(residues(one, pairs))
 
 
+PARTING = (SERVED[0], REFILLED[0], ASKED[2])
+"""Calls that are served, that refill, and that try twice."""
+
+
 def parting(one: Program) -> list[Seen]:
-    return list(steered(one, list(any_secrets(one, QUIET, (ones, some(0))))))
+    return list(steered(one, list(any_secrets(one, PARTING, (ones, some(0))))))
 
 
 def accessing(one: Program) -> list[Seen]:
@@ -173,9 +181,22 @@ def test_what_is_accessed_or_multiplied_is_seen(adversary: Adversary, tmp_path: 
     assert found[0].text.startswith(f"the {what} of the instruction at {place:#x} is ")
 
 
+@pytest.mark.every_fault
+def test_a_call_without_end_is_not_traced(tmp_path: Path) -> None:
+    """What steers it cannot be told from where the clock stops it."""
+    (met,) = (one for one in LONGER if one.length == 200)
+    (adversary,) = (one for one in LASTING if one.name == "endless-for-one-length")
+    left = met.length - (BATCH_BYTES - met.pos)
+    endless = replace(adversary, new=adversary.new.replace("203", str(left)))
+    one = wrong(endless, tmp_path)
+    pairs = list(any_secrets(one, (met,), (ones,)))
+    done = executed_sides(one, pairs)
+    assert {breach.harm for each in done.values() for breach in each.breaches} == {Harm.ENDLESS}
+    assert list(steered(one, pairs)) == []
+
+
 def test_nothing_steers_a_good_one() -> None:
-    one = program("loongarch64/getrandom")
-    assert interferences(one, accesses=False) == {}
+    assert parting(program("loongarch64/getrandom")) == []
 
 
 @pytest.mark.every_fault
@@ -197,17 +218,8 @@ def test_what_is_seen_is_seen_again(tmp_path: Path) -> None:
         assert again(one, claim, calm) is None
 
 
-def test_what_is_proved_is_not_refuted(tmp_path: Path) -> None:
-    target = target_of(BAD.path(tmp_path, "loongarch64"))
-    given = [
-        PropertyResult(claim.value, "", Verdict.PROVED, 0.0) for claim in (Claim.STACK, Claim.ABI)
-    ]
-    stack, abi = executed(target, LAYOUT, given).properties
-    assert abi == given[1]
-    assert stack.verdict is Verdict.UNKNOWN
-    assert stack.reason.startswith(f"{HARNESS}the byte at sp")
-    assert stack.findings[0].startswith("call 0: getrandom(")
-    assert stack.pair is None
+def open_(claim: Claim) -> PropertyResult:
+    return PropertyResult(claim.value, "", Verdict.UNKNOWN, 0.0, reason="not shown")
 
 
 @pytest.mark.parametrize(
@@ -219,8 +231,14 @@ def test_verdict_and_replay(
     target = target_of(BAD.path(tmp_path, "loongarch64"))
     callee = target.callee
     assert callee is not None
-    open_ = PropertyResult(claim.value, "", Verdict.UNKNOWN, 0.0, reason="not shown")
-    (refuted,) = executed(target, LAYOUT, [open_]).properties
+    proved = replace(open_(Claim.SECRECY), verdict=Verdict.PROVED, reason="")
+    given = [open_(claim), open_(Claim.ABI), proved]
+    refuted, abi, secrecy = executed(target, LAYOUT, given).properties
+    assert abi == given[1]
+    assert secrecy.verdict is Verdict.UNKNOWN
+    assert secrecy.reason.startswith(HARNESS)
+    assert secrecy.findings[0].startswith("call 0: getrandom(")
+    assert secrecy.pair is None
     assert refuted.verdict is Verdict.REFUTED
     assert refuted.history is None
     assert refuted.pair is not None

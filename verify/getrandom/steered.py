@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from verify.counterexample import Look, Observation
 from verify.getrandom.claims import Claim
 from verify.getrandom.pairs import executed_sides, sides_of
-from verify.getrandom.refute import SECONDS
+from verify.getrandom.refute import PATIENT_SECONDS, SECONDS
 from verify.getrandom.seen import Seen
 from verify.history.model import Harm
 from verify.history.tracing import traced
@@ -35,9 +35,14 @@ if TYPE_CHECKING:
 def steered(program: Program, pairs: Sequence[Pair]) -> Iterator[Seen]:
     """Where the instructions that pairs of calls execute, ChaCha20's among them, are not the same.
     Raises QemuError where nothing can be executed."""
+    # What is logged of a call that does not end has no end either.
+    ending = {
+        side: done for side, done in executed_sides(program, pairs).items() if not _endless(done)
+    }
+    pairs = [pair for pair in pairs if ending.keys() >= {*pair.sides}]
     sides = sides_of(pairs)
     histories, seeds = [(step,) for step, _ in sides], [seed for _, seed in sides]
-    found = dict(zip(sides, traced(program, histories, SECONDS, seeds), strict=True))
+    found = dict(zip(sides, traced(program, histories, PATIENT_SECONDS, seeds), strict=True))
     for pair in pairs:
         one, other = (found[side] for side in pair.sides)
         done = one.done[0], other.done[0]
