@@ -87,10 +87,31 @@ RUNNER_FLAGS = (
 
 @dataclass(frozen=True)
 class Layout:
-    """Sizes in bytes: of a page, and from the kernel's data page up to the start of the image."""
+    """Sizes in bytes: of a page, and from the kernel's data page up to the start of the image.
+
+    Where the data are shared with those for the time, `clock_mode` lies so many bytes in front of
+    the image, and inside a time namespace the data do `inside`; `version` is the LINUX_VERSION_CODE
+    of a kernel that has them so.
+    """
 
     page_size: int
     data_page: int
+    clock_mode: int | None = None
+    inside: int = 0
+    version: int = 0
+
+    @property
+    def defined(self) -> tuple[str, ...]:
+        """What the compiler is told."""
+        always = (f"-DPAGE_SIZE={self.page_size:#x}", f"-DRNG_DATA={self.data_page:#x}")
+        if self.clock_mode is None:
+            return always
+        return (
+            *always,
+            f"-DCLOCK_MODE={self.clock_mode:#x}",
+            f"-DRNG_DATA_INSIDE={self.inside:#x}",
+            f"-DLINUX_VERSION={self.version:#x}",
+        )
 
 
 @dataclass(frozen=True)
@@ -231,11 +252,7 @@ def complete(
     entry = (f"{directory}/{getrandom.entry}",) if getrandom.entry else ()
     sources = (f"{directory}/{GETRANDOM_SOURCE}", *entry, f"{build.directory}/{COMPLETED}.S")
     headers = (f"{directory}/{getrandom.header}", getrandom.entry_header, *build.headers)
-    defined = (
-        f'-DHEADER="{getrandom.header}"',
-        f"-DPAGE_SIZE={layout.page_size:#x}",
-        f"-DRNG_DATA={layout.data_page:#x}",
-    )
+    defined = (f'-DHEADER="{getrandom.header}"', *layout.defined)
     return Product(
         path=path,
         build=build,

@@ -117,7 +117,7 @@ def key_of(target: Target, options: Options, harness: Mapping[str, str]) -> str:
         "harness": dict(harness),
         "specification": check.specification(),
         "options": [options.properties, options.budget, options.timeout, options.both_lifters],
-        "contract": [options.contract.value, options.page_bytes, options.data_page],
+        "contract": [options.contract.value, options.page_bytes, options.data_page, options.linux],
         "architecture": target.architecture.name,
         "lifter": repr(target.architecture.lifter),
         "function": [function.address, function.size, function.toc],

@@ -38,7 +38,8 @@ class HistoryInterruption:
 class HistoryCall:
     """The arguments of a call and what it meets: the data page's `generation` and `is_ready`, the
     `contents` of the buffer as far as it may be written, the state, or if that is empty what the
-    call before has left, and the answers to its system calls."""
+    call before has left, the answers to its system calls, and whether all this is `inside` a time
+    namespace."""
 
     buffer: int
     len: int
@@ -51,6 +52,7 @@ class HistoryCall:
     state: str
     answers: tuple[KernelAnswer, ...] = ()
     interruptions: tuple[HistoryInterruption, ...] = ()
+    inside: bool = False
 
 
 @dataclass(frozen=True)

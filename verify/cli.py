@@ -24,6 +24,7 @@ from verify.cacheoption import Cache, NoCache, opened
 from verify.contractoption import (
     ChosenContract,
     DataPage,
+    Linux,
     PageSize,
     Properties,
     chosen_properties,
@@ -103,6 +104,7 @@ def prove_command(  # noqa: PLR0913  # one for each option
     properties: Properties = None,
     page_size: PageSize = None,
     data_page: DataPage = None,
+    linux: Linux = None,
     timeout: Annotated[
         float | None,
         typer.Option(
@@ -172,6 +174,7 @@ def prove_command(  # noqa: PLR0913  # one for each option
         cached=cache is not None and not no_cache,
         page_size=page_size,
         data_page=data_page,
+        linux=linux,
     )
     if certificate is not None and both_lifters:
         raise typer.BadParameter("a certificate is of one lifter: leave out --both-lifters")
@@ -189,6 +192,7 @@ def prove_command(  # noqa: PLR0913  # one for each option
         contract=contract,
         page_bytes=page_size,
         data_page=data_page,
+        linux=linux,
     )
     debug = context.obj.debug
     display = Display(quiet=quiet, silent=json == STANDARD_OUTPUT, debug=debug)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,15 @@ import typer
 
 from verify.options import PROPERTIES_OF
 from verify.verdict import Contract
+
+
+def _release(text: str) -> tuple[int, int]:
+    """The first two numbers of a version of Linux; raises BadParameter."""
+    found = re.fullmatch(r"(\d{1,4})\.(\d{1,4})(\.\d+)*", text)
+    if found is None:
+        raise typer.BadParameter(f"{text!r} is no release of Linux: name it as in 6.12")
+    return int(found[1]), int(found[2])
+
 
 ChosenContract = Annotated[
     Contract,
@@ -49,6 +59,17 @@ DataPage = Annotated[
     ),
 ]
 
+Linux = Annotated[
+    tuple[int, int] | None,
+    typer.Option(
+        "--linux",
+        metavar="RELEASE",
+        parser=_release,
+        help="For getrandom, the release of Linux that has its data where they lie, say 6.12."
+        " Default: that which the file's note names, or today's.",
+    ),
+]
+
 
 def chosen_properties(contract: Contract, named: Sequence[str] | None) -> tuple[str, ...]:
     """The properties asked for, or all; raises BadParameter for one that there is not."""
@@ -67,13 +88,20 @@ def require_possible(
     cached: bool,
     page_size: int | None,
     data_page: int | None,
+    linux: tuple[int, int] | None,
 ) -> None:
     """Raise BadParameter for what there is not with a contract, and say what to do instead."""
     if contract is Contract.CHACHA20:
-        for name, value in (("--page-size", page_size), ("--data-page", data_page)):
+        for name, value in (
+            ("--page-size", page_size),
+            ("--data-page", data_page),
+            ("--linux", linux),
+        ):
             if value is not None:
                 raise typer.BadParameter(f"{name} is for getrandom: add --contract getrandom")
         return
+    if linux is not None and data_page is not None:
+        raise typer.BadParameter("--data-page and --linux both say where the data lie: leave one")
     if certificate is not None:
         raise typer.BadParameter(
             "there are no certificates of getrandom: leave out --certificate, or --contract to"

@@ -131,6 +131,7 @@ class _Locator:
                 for section in elf.sections
                 if section.executable and section.name.startswith(_STUBS)
             ),
+            linux_version=elf.linux_version,
         )
 
     def _patching_unknown(self) -> str:

@@ -37,8 +37,8 @@ class Options:
     getrandoms that of processes. `replay` executes counterexamples under QEMU where it is
     installed. `certificate` is the directory in which certificates are written. `both_lifters`
     proves by each of two lifters, which have to agree. `page_bytes` and `data_page` are where a
-    getrandom lies, as in `verify.verdict.Environment`; None: where the architecture's kernels have
-    it.
+    getrandom lies, as in `verify.verdict.Environment`; None: where the kernels of the release
+    `linux` have it, its first two numbers; None: of that which the file names.
     """
 
     properties: tuple[str, ...] = PROPERTIES
@@ -51,3 +51,4 @@ class Options:
     contract: Contract = Contract.CHACHA20
     page_bytes: int | None = None
     data_page: int | None = None
+    linux: tuple[int, int] | None = None

@@ -26,6 +26,7 @@ from verify.verdict import (
     FORMAT,
     CalledFunction,
     Check,
+    Environment,
     LoopSummary,
     PatchSummary,
     PropertyResult,
@@ -79,6 +80,8 @@ ADDED = frozenset(
     {
         (PropertyResult, "history"),
         (PropertyResult, "pair"),
+        *((Environment, name) for name in ("clock_mode", "inside", "linux", "linux_by")),
+        (HistoryCall, "inside"),
         *((Result, name) for name in ("anatomies", "contract", "environment")),
         *((LoopSummary, name) for name in ("last", "back", "passes", "held")),
     }

@@ -98,7 +98,8 @@ class Target:
     already applied them. `relocations` of loaded bytes are not resolved, and `stubs` are the
     sections in which code goes on to another image through an address that is filled in later.
     `callee` is the ChaCha20 that the function calls where that is a getrandom, else None.
-    `left_out` are the alternatives that a variant lacks and others have.
+    `left_out` are the alternatives that a variant lacks and others have. `linux_version` is that of
+    the kernel whose vDSO it is, by its own note.
     """
 
     source: str
@@ -117,6 +118,7 @@ class Target:
     stubs: tuple[Section, ...] = ()
     callee: Function | None = None
     left_out: tuple[Alternative, ...] = ()
+    linux_version: tuple[int, int, int] | None = None
 
     def code(self, address: int, size: int) -> bytes | None:
         """`size` read-only bytes at `address`, None where the image has none."""

@@ -241,14 +241,35 @@ class CalledFunction:
     located: str
 
 
+class ReleaseBy(Enum):
+    """What names the release of Linux whose data a getrandom is proved with."""
+
+    NOTE = "note"
+    """The file's own note."""
+    OPTION = "option"
+    """The command."""
+    DEFAULT = "default"
+    """Nothing: it is taken for one of today's."""
+
+
 @dataclass(frozen=True)
 class Environment:
     """What a getrandom was proved with: bytes of a page, how many bytes in front of the image the
-    kernel's data lie, and the ChaCha20 that it calls."""
+    kernel's data lie, and the ChaCha20 that it calls.
+
+    Where the data are elsewhere inside a time namespace, `clock_mode` is how many bytes in front of
+    the image that lies which tells so, and `inside` how many they do there. `linux` is the release
+    of Linux that has them so, say 6.12, and `linux_by` what names it; empty and None if the command
+    says where the data lie.
+    """
 
     page_bytes: int
     data_page: int
     chacha20: CalledFunction
+    clock_mode: int | None = None
+    inside: int | None = None
+    linux: str = ""
+    linux_by: ReleaseBy | None = None
 
 
 @dataclass(frozen=True)

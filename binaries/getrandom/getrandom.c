@@ -8,8 +8,11 @@
  *
  * The header of the architecture defines NAME, CHACHA20 (the symbol of the code of the block function)
  * and system_call. The command line defines PAGE_SIZE, the size of a page in bytes, and RNG_DATA, how
- * many bytes the kernel's data page lies in front of the image. Nothing here may need a relocation or
- * a library: the kernel maps the image as it is.
+ * many bytes the kernel's data page lies in front of the image. Where the data are shared with those
+ * for the time, it also defines CLOCK_MODE and RNG_DATA_INSIDE, how many bytes in front of the image
+ * clock_mode lies, and inside a time namespace the data; and LINUX_VERSION, the code of a kernel that
+ * has them so, which goes into a note. Nothing here may need a relocation or a library: the kernel
+ * maps the image as it is.
  */
 typedef unsigned char u8;
 typedef unsigned int u32;
@@ -201,13 +204,40 @@ long ENTRY(void *buffer, word len, u32 flags, void *opaque_state, word opaque_le
 /* The start of the image. */
 HIDDEN extern const u8 __ehdr_start[];
 
+#ifdef CLOCK_MODE
+
+/* clock_mode on the page of a time namespace, which is where the data page is otherwise. */
+#define TIME_NAMESPACE INT_MAX
+
+__attribute__((section(".note.Linux"), used, aligned(4))) static const struct {
+	u32 name_size, size, type;
+	char name[8];
+	u32 version;
+} note = { sizeof("Linux"), sizeof(u32), 0, "Linux", LINUX_VERSION };
+
+INLINE const struct rng_data *rng_data(void)
+{
+	u32 clock_mode = ONCE(*(const u32 *)(__ehdr_start - CLOCK_MODE));
+
+	if (clock_mode == TIME_NAMESPACE)
+		return (const struct rng_data *)(__ehdr_start - RNG_DATA_INSIDE);
+	return (const struct rng_data *)(__ehdr_start - RNG_DATA);
+}
+
+#else
+
+INLINE const struct rng_data *rng_data(void)
+{
+	return (const struct rng_data *)(__ehdr_start - RNG_DATA);
+}
+
+#endif
+
 EXPORTED long NAME(void *buffer, word len, u32 flags, void *opaque_state, word opaque_len);
 
 long NAME(void *buffer, word len, u32 flags, void *opaque_state, word opaque_len)
 {
-	const struct rng_data *rng = (const struct rng_data *)(__ehdr_start - RNG_DATA);
-
-	return getrandom(rng, buffer, len, flags, opaque_state, opaque_len);
+	return getrandom(rng_data(), buffer, len, flags, opaque_state, opaque_len);
 }
 
 #endif

@@ -45,7 +45,7 @@ def own(name: str) -> Booted:
 def test_the_layout_is_found(name: str) -> None:
     program = own(name).program
     assert (program.page_bytes, program.data_page) == (
-        LAYOUTS[name].page_size,
+        LAYOUTS[name].page_bytes,
         LAYOUTS[name].data_page,
     )
 

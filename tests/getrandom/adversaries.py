@@ -12,9 +12,10 @@ from binaries.build import build
 from binaries.patches import Edit, Fault
 from binaries.products import complete
 from tests.history.programs import BUILDS
+from verify.arch.kerneldata import Layout
 from verify.batch import targets_in
 from verify.getrandom.claims import Claim
-from verify.getrandom.setting import Layout, Setting, setting_of
+from verify.getrandom.setting import Setting, setting_of
 from verify.image import open_images
 from verify.target import Target
 from verify.terms import Term, const, unsigned_less_equal, var

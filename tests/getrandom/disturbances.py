@@ -43,7 +43,7 @@ class Disturbance:
         """Built there, ready to be executed."""
         (image,) = open_images(self.adversary.path(directory, architecture))
         layout = LAYOUTS[f"{architecture}/getrandom"]
-        return program_in(image, layout.page_size, layout.data_page)
+        return program_in(image, layout)
 
 
 DISTURBANCES = (

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from tests.getrandom.adversaries import target_in
 from tests.history.programs import BINARIES
+from verify.arch.kerneldata import Layout
 from verify.getrandom.covering import ANYTHING, covers, most_general
 from verify.getrandom.paths import Path
-from verify.getrandom.setting import Layout, Setting, entry_machine, memory_of, setting_of
+from verify.getrandom.setting import Setting, entry_machine, memory_of, setting_of
 from verify.image import open_images
 from verify.lift.memory import STACK
 from verify.terms import Linear, Term, const, unsigned_less_equal, var

@@ -16,6 +16,7 @@ from tests.getrandom.declines import (
     proved,
     results,
 )
+from verify.arch.kerneldata import Layout
 from verify.getrandom.claims import Claim
 from verify.getrandom.program import program_of
 from verify.getrandom.refute import refutations
@@ -35,7 +36,9 @@ def executable(code: tuple[int, ...], gate: int | None) -> Program:
     """What histories are executed on."""
     target, entry = declining(code, gate)
     getrandom = replace(target.function, address=entry)
-    return program_of(replace(target, function=getrandom, callee=target.function), 0x1000, 0x2000)
+    return program_of(
+        replace(target, function=getrandom, callee=target.function), Layout(0x1000, 0x2000)
+    )
 
 
 def test_it_is_executed_as_such() -> None:

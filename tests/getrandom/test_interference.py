@@ -35,7 +35,6 @@ from verify.getrandom.program import program_of
 from verify.getrandom.refuted import HARNESS, executed
 from verify.getrandom.remnants import remnants
 from verify.getrandom.residues import residues
-from verify.getrandom.setting import Layout
 from verify.getrandom.steered import accessed, steered
 from verify.history.model import Harm
 from verify.output import write_text
@@ -56,8 +55,7 @@ if TYPE_CHECKING:
     from verify.getrandom.seen import Seen
     from verify.history import Program
 
-PLACED = LAYOUTS["loongarch64/getrandom"]
-LAYOUT = Layout(PLACED.page_size, PLACED.data_page)
+LAYOUT = LAYOUTS["loongarch64/getrandom"]
 BEQZ = 0x10
 """The most significant 6 bits of beqz."""
 named = pytest.mark.parametrize("name", EACH_ONCE)
@@ -65,7 +63,7 @@ named = pytest.mark.parametrize("name", EACH_ONCE)
 
 def wrong(adversary: Adversary, directory: Path) -> Program:
     target = target_of(adversary.path(directory, "loongarch64"))
-    return program_of(target, LAYOUT.page_bytes, LAYOUT.data_page)
+    return program_of(target, LAYOUT)
 
 
 @pytest.mark.parametrize("adversary", [*LEAVING[:-1], BAD], ids=lambda one: one.name)

@@ -24,9 +24,9 @@ from tests.getrandom.adversaries import (
 )
 from tests.getrandom.trouble import BAD, TROUBLE
 from tests.history.programs import BINARIES, FAULTS, FAULTS_ELSEWHERE, LAYOUTS, PROGRAMS, named
+from verify.arch.kerneldata import Layout
 from verify.getrandom.claims import Claim
 from verify.getrandom.prove import prove_getrandom
-from verify.getrandom.setting import Layout
 from verify.image import open_images
 from verify.verdict import Verdict
 
@@ -78,9 +78,7 @@ def test_a_good_one_for_few_calls(architecture: str) -> None:
 )
 def test_a_good_one(name: str) -> None:
     path = BINARIES / f"{name}.so"
-    layout = LAYOUTS[name]
-    given = Layout(layout.page_size, layout.data_page)
-    assert proved(path, target_in(path), given) == DECIDED
+    assert proved(path, target_in(path), LAYOUTS[name]) == DECIDED
 
 
 @pytest.mark.every_fault

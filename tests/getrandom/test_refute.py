@@ -18,7 +18,6 @@ from verify.getrandom.claims import Claim
 from verify.getrandom.program import program_of
 from verify.getrandom.refute import Refutation, again, refutations
 from verify.getrandom.refuted import executed
-from verify.getrandom.setting import Layout
 from verify.getrandom.stored import calls_of, history_of, stored
 from verify.history import execute, specified
 from verify.history.catalogue import Histories, at, is_granted
@@ -47,7 +46,7 @@ def program(name: str) -> Program:
     fault = next((fault for fault in FAULTS if fault.path == name), None)
     path = BINARIES / f"{name}.so" if fault is None else BINARIES.parent / name
     layout = LAYOUTS[name if fault is None else fault.program]
-    return program_of(target_of(path), layout.page_size, layout.data_page)
+    return program_of(target_of(path), layout)
 
 
 SOME = {
@@ -102,7 +101,7 @@ def adverse(adversary: Adversary, directory: Path) -> Program:
     """An adversary on LoongArch."""
     layout = LAYOUTS["loongarch64/getrandom"]
     target = target_of(adversary.path(directory, "loongarch64"))
-    return program_of(target, layout.page_size, layout.data_page)
+    return program_of(target, layout)
 
 
 def test_attempts_that_are_too_many_have_an_end(tmp_path: Path) -> None:
@@ -236,9 +235,7 @@ def test_what_is_not_granted() -> None:
 
 OPEN = PropertyResult(Claim.FALLBACK.value, "", Verdict.UNKNOWN, 0.0, reason="not shown")
 PROVED = replace(OPEN, verdict=Verdict.PROVED, reason="")
-LAYOUT = Layout(
-    LAYOUTS["loongarch64/getrandom"].page_size, LAYOUTS["loongarch64/getrandom"].data_page
-)
+LAYOUT = LAYOUTS["loongarch64/getrandom"]
 WRONG = BINARIES / "faults/loongarch64/getrandom/unknown-flag-served.so"
 
 
@@ -250,7 +247,7 @@ def test_verdicts() -> None:
     assert one.history is not None
     assert one.history.what == one.reason
     assert len(one.history.calls) == len(one.history.outcomes) == 1
-    wrong = program_of(target_of(WRONG), LAYOUT.page_bytes, LAYOUT.data_page)
+    wrong = program_of(target_of(WRONG), LAYOUT)
     seen = again(wrong, history_of(one.history.calls), one.property)
     assert seen is not None
     assert stored(wrong, seen) == one.history

@@ -28,8 +28,8 @@ def test_of_the_state(little: bool, kind: type[FieldRead] | type[FieldWrite]) ->
 @pytest.mark.parametrize("little", [True, False])
 def test_of_the_data_page(little: bool) -> None:
     words = (_LOW, _HIGH) if little else (_HIGH, _LOW)
-    first, second = (PageRead(5, 0x1000 + 4 * n, 4, word) for n, word in enumerate(words))
-    expected = PageRead(5, 0x1000, 8, _BOTH)
+    first, second = (PageRead(5, 0x1000 + 4 * n, 4, word, 4 * n) for n, word in enumerate(words))
+    expected = PageRead(5, 0x1000, 8, _BOTH, 0)
     assert whole(first, second, little) == whole(second, first, little) == expected
 
 
@@ -37,10 +37,12 @@ def test_of_the_data_page(little: bool) -> None:
     ("first", "second"),
     [
         (FieldRead(1, Field.FIRST_WORD, _LOW), FieldWrite(2, Field.SECOND_WORD, _HIGH)),
-        (FieldRead(1, Field.FIRST_WORD, _LOW), PageRead(2, 0x1004, 4, _HIGH)),
-        (PageRead(1, 0x1004, 4, _LOW), PageRead(2, 0x1008, 4, _HIGH)),
-        (PageRead(1, 0x1000, 4, _LOW), PageRead(2, 0x1000, 4, _HIGH)),
-        (PageRead(1, 0x1000, 8, _BOTH), PageRead(2, 0x1004, 4, _HIGH)),
+        (FieldRead(1, Field.FIRST_WORD, _LOW), PageRead(2, 0x1004, 4, _HIGH, 4)),
+        (PageRead(1, 0x1004, 4, _LOW, 4), PageRead(2, 0x1008, 4, _HIGH, 8)),
+        (PageRead(1, 0x1000, 4, _LOW, 0), PageRead(2, 0x1000, 4, _HIGH, 0)),
+        (PageRead(1, 0x1000, 8, _BOTH, 0), PageRead(2, 0x1004, 4, _HIGH, 4)),
+        (PageRead(1, 0x1000, 4, _LOW, 0), PageRead(2, 0x2004, 4, _HIGH)),
+        (PageRead(1, 0x1000, 4, _LOW), PageRead(2, 0x1004, 4, _HIGH)),
         (FieldRead(1, Field.IN_USE, const(0, 8)), FieldRead(2, Field.FIRST_WORD, _LOW)),
     ],
 )

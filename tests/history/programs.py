@@ -8,13 +8,14 @@ from pathlib import Path
 from binaries.build import build as compiled
 from binaries.patches import Fault, getrandom_faults_for, load_getrandom
 from binaries.products import complete, load_builds
+from verify.arch.kerneldata import Layout
 from verify.history import Program, program_in
 from verify.image import Image, images_in, open_images
 
 BINARIES = Path(__file__).resolve().parents[2] / "binaries"
 BUILDS = load_builds(BINARIES)
 LAYOUTS = {
-    f"{architecture}/{name}": layout
+    f"{architecture}/{name}": Layout(layout.page_size, layout.data_page)
     for architecture, build in BUILDS.items()
     if build.getrandom is not None
     for name, layout in build.getrandom.programs.items()
@@ -62,4 +63,4 @@ def elsewhere(fault: Fault) -> Program:
 
 def _program(image: Image, name: str) -> Program:
     layout = LAYOUTS[name]
-    return program_in(image, layout.page_size, layout.data_page)
+    return program_in(image, layout)

@@ -14,7 +14,7 @@ def test_alternatives_are_applied() -> None:
     (image,) = open_images(BINARIES / "x86_64/getrandom.so")
     at, *_ = sorted(before.system_calls)
     one = Alternative(at, b"\x90\x90", Condition())
-    after = program_in(image, before.page_bytes, before.data_page, (one,))
+    after = program_in(image, before.layout, (one,))
     assert after.system_calls == before.system_calls - {at}
     assert set(after.instructions) == {*before.instructions, at + 1}
     changed = [

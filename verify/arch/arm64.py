@@ -21,6 +21,7 @@ of 4 KiB.
 """
 
 from verify.arch.getrandom_port import GetrandomPort
+from verify.arch.kerneldata import CLOCK_MODE, SharedPages
 from verify.arch.model import Architecture, Lifter, Register, Saved, word_length
 from verify.arch.patching import Condition, Layout, Patching, Table, Values, words_matching
 from verify.arch.system_calls import GENERIC_GETRANDOM, SystemCalls
@@ -123,5 +124,6 @@ ARM64 = Architecture(
         extends="not",
         signs=((0xD503_233F, "x30"),),  # paciasp
         authenticates=((0xD503_23BF, "x30"),),  # autiasp
+        shared=(SharedPages((6, 12), (6, 14), 2, 1, CLOCK_MODE, 480),),
     ),
 )

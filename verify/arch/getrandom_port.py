@@ -5,16 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from verify.arch.kerneldata import Layout, Release, SharedPages
+
+OWN_PAGE: Release = (6, 15)
+"""From this release on the data have a page of their own on all architectures."""
+
 
 @dataclass(frozen=True)
 class GetrandomPort:
     """One architecture's port of the vDSO's getrandom, as kernels have it by default.
 
     `page_bytes` is the size of a page; the data page of the kernel's generator lies `data_page`
-    bytes in front of the image. `barriers` are the (mask, value) of instructions that order
-    accesses and do nothing else. `extends` is how a caller extends an unsigned int to a register.
+    bytes in front of the image, in older kernels where `shared` says. `barriers` are the (mask,
+    value) of instructions that order accesses and do nothing else. `extends` is how a caller
+    extends an unsigned int to a register.
     `call_alignment` is the alignment in bytes that the stack pointer has where a function of the
-    image is entered, as seen from the entry of getrandom; None for that of the ABI.
+    image is entered, as seen from the entry of getrandom; None for that of the ABI. `at_entry` is
+    what storages hold at entry by the ABI.
 
     `pushes` are the encodings of instructions that push a register, named with them, on the shadow
     stack; `checks` those of instructions that trap unless a register holds what was pushed last,
@@ -32,6 +39,17 @@ class GetrandomPort:
     signs: tuple[tuple[int, str], ...] = ()
     authenticates: tuple[tuple[int, str], ...] = ()
     call_alignment: int | None = None
+    at_entry: tuple[tuple[str, int], ...] = ()
+    shared: tuple[SharedPages, ...] = ()
+
+    def layout(self, page_bytes: int | None = None, release: Release = OWN_PAGE) -> Layout | None:
+        """Where a release of Linux has the data, with pages of that size; None where that is not
+        known."""
+        pages = self.page_bytes if page_bytes is None else page_bytes
+        if release >= OWN_PAGE:
+            return Layout(pages, self.data_page)
+        found = (one for one in self.shared if one.first <= release <= one.last)
+        return next((one.layout(pages) for one in found), None)
 
     def is_barrier(self, instruction: int) -> bool:
         """Whether an encoding is that of a barrier."""

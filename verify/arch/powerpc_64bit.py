@@ -14,7 +14,7 @@ from typing import Literal
 
 from verify.arch.model import Architecture, word_length
 from verify.arch.powerpc_fixups import feature_fixups
-from verify.arch.powerpc_getrandom import GETRANDOM
+from verify.arch.powerpc_getrandom import GETRANDOM_64
 from verify.arch.powerpc_registers import pcode, vex
 from verify.arch.system_calls import powerpc
 
@@ -59,5 +59,5 @@ def powerpc_64bit(
         toc="r2",
         other_reading=pcode(f"PowerPC:{order}:64:default"),
         system_calls=powerpc(0x44000002.to_bytes(4, byte_order)),
-        getrandom_port=GETRANDOM,
+        getrandom_port=GETRANDOM_64,
     )

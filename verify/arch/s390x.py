@@ -21,6 +21,7 @@ page for getrandom: `enum vdso_pages` of Linux `include/vdso/datapage.h`.
 """
 
 from verify.arch.getrandom_port import GetrandomPort
+from verify.arch.kerneldata import CLOCK_MODE, SharedPages
 from verify.arch.model import Architecture, Lifter, Register, Saved
 from verify.arch.patching import Condition, Layout, Patching, Table, Values
 from verify.arch.system_calls import SystemCalls
@@ -113,5 +114,6 @@ S390X = Architecture(
         data_page=0x2000,
         barriers=(),
         extends="zero",
+        shared=(SharedPages((6, 12), (6, 14), 2, 1, CLOCK_MODE, 768),),
     ),
 )

@@ -17,6 +17,7 @@ recommends (Intel 64 and IA-32 Architectures Software Developer's Manual, Volume
 """
 
 from verify.arch.getrandom_port import GetrandomPort
+from verify.arch.kerneldata import CLOCK_MODE, SharedPages
 from verify.arch.model import ON_STACK, Architecture, Lifter, Register, Saved
 from verify.arch.patching import Condition, Layout, Patching, Table, Values
 from verify.arch.system_calls import SystemCalls
@@ -166,6 +167,12 @@ X86_64 = Architecture(
     ),
     # Kernels are compiled with a stack that is aligned to 8 bytes only. No processor asks for more.
     getrandom_port=GetrandomPort(
-        page_bytes=0x1000, data_page=0x4000, barriers=(), extends="not", call_alignment=8
+        page_bytes=0x1000,
+        data_page=0x4000,
+        barriers=(),
+        extends="not",
+        call_alignment=8,
+        at_entry=(("d", 1),),
+        shared=(SharedPages((6, 11), (6, 12), 4, 1, 128 + CLOCK_MODE, 640),),
     ),
 )

@@ -30,7 +30,8 @@ def account(program: Program, one: Refutation) -> tuple[str, ...]:
         lines.append(f"  does       {teller.did(step, done)}")
         if one.expected:
             lines.append(f"  specified  {teller.did(step, one.expected[number])}")
-    lines.append(f"call {len(one.history) - 1}: {one.text}")
+    where = ", inside a time namespace" if one.history[-1].inside else ""
+    lines.append(f"call {len(one.history) - 1}{where}: {one.text}")
     return tuple(lines)
 
 
@@ -74,6 +75,8 @@ class _Teller:
         """What is there when it begins, and what happens meanwhile."""
         ready = "ready" if step.is_ready else "not ready"
         parts = [f"generation {step.generation}, {ready}"]
+        if step.inside:
+            parts.insert(0, "the page of a time namespace")
         if step.state is not None:
             parts.append(self._state(step.state))
         answers = enumerate(step.answers)

@@ -25,6 +25,7 @@ from verify.getrandom.events import (
     Refill,
     SystemCall,
     Zero,
+    reads_current,
 )
 from verify.getrandom.kept import not_kept
 from verify.getrandom.paths import Path
@@ -260,15 +261,14 @@ def _uses_state(event: Event) -> bool:
 def _trace(setting: Setting, events: tuple[Event, ...]) -> tuple[Trace, Met]:
     """The trace of some events, and what they met."""
     trace = Trace()
-    page = setting.base - setting.layout.data_page
     met: dict[str, list[Term]] = {field.name: [] for field in fields(Met)}
-    for event in joined(_in_order(events, page)):
+    for event in joined(_in_order(events)):
         match event:
-            case PageRead(_, address, size, value):
-                if _reads_current(event, page):
+            case PageRead(_, address, size, value, offset):
+                if reads_current(event):
                     met["current"].append(value)
                     trace.made(Made(f"reads {Place.CURRENT_GENERATION}", ()))
-                elif (address, size) == (page + READY_OFFSET, 1):
+                elif (offset, size) == (READY_OFFSET, 1):
                     met["ready"].append(value)
                     trace.made(Made(f"reads {Place.IS_READY}", ()))
                 else:
@@ -306,20 +306,16 @@ def _trace(setting: Setting, events: tuple[Event, ...]) -> tuple[Trace, Met]:
     return trace, Met(**{name: tuple(values) for name, values in met.items()})
 
 
-def _in_order(events: tuple[Event, ...], page: int) -> tuple[Event, ...]:
+def _in_order(events: tuple[Event, ...]) -> tuple[Event, ...]:
     """The events with the two reads of a check in the order that the specification has.
 
     Nothing lies between them, and either order is right: the generation that the state has is read
     behind all that was taken from it, and a reseed that is not seen comes behind the call.
     """
     found = list(events)
-    current = [n for n, one in enumerate(found) if _reads_current(one, page)]
+    current = [n for n, one in enumerate(found) if reads_current(one)]
     for n in current[1::2]:
         behind = found[n + 1 : n + 2]
         if behind and isinstance(behind[0], FieldRead) and behind[0].field is Field.GENERATION:
             found[n : n + 2] = [behind[0], found[n]]
     return tuple(found)
-
-
-def _reads_current(event: Event, page: int) -> bool:
-    return isinstance(event, PageRead) and (event.address, event.size) == (page, 8)

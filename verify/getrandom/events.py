@@ -36,12 +36,19 @@ FIELDS = {
 
 @dataclass(frozen=True)
 class PageRead:
-    """A read at a constant address outside the image, which gave `value`."""
+    """A read at a constant address outside the image, which gave `value`. `offset` is where in the
+    generator's data it is shown to lie, None where it is not."""
 
     at: int
     address: int
     size: int
     value: Term
+    offset: int | None = None
+
+
+def reads_current(event: object) -> bool:
+    """Whether it is a read of the kernel's generation."""
+    return isinstance(event, PageRead) and (event.offset, event.size) == (0, 8)
 
 
 @dataclass(frozen=True)

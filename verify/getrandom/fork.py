@@ -30,6 +30,7 @@ from verify.getrandom.events import (
     Keystream,
     PageRead,
     SystemCall,
+    reads_current,
 )
 from verify.getrandom.kept import not_kept
 from verify.getrandom.paths import Path, Walker
@@ -92,11 +93,8 @@ class _Word:
     ) -> None:
         self._setting, self._path, self._events = setting, path, events
         self._questions = questions
-        page = setting.base - setting.layout.data_page
         self._current = [
-            event.value
-            for event in events
-            if isinstance(event, PageRead) and (event.address, event.size) == (page, 8)
+            event.value for event in events if isinstance(event, PageRead) and reads_current(event)
         ]
         letters = [(self._letter(event), event) for event in events]
         self._letters = [(letter, event) for letter, event in letters if letter]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from verify.getrandom.setting import Layout, setting_of
+from verify.arch.kerneldata import Layout
+from verify.getrandom.setting import setting_of
 from verify.lift.machine import Unsupported
 from verify.target import Target
 

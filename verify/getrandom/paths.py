@@ -12,8 +12,9 @@ from verify.arch import Saved
 from verify.getrandom import frames, shadow, signing
 from verify.getrandom.claims import Claim, Difference
 from verify.getrandom.contracts import chacha20, system_call
-from verify.getrandom.events import BatchRead, Event, Stored, Zero
+from verify.getrandom.events import BatchRead, Event, PageRead, Stored, Zero
 from verify.getrandom.mapped import address_in, mapped
+from verify.getrandom.namespaces import placed, said_of_namespace
 from verify.getrandom.questions import Facts, Questions
 from verify.getrandom.setting import Setting, granted_of, memory_of
 from verify.getrandom.words import WORD_BYTES, whole
@@ -76,6 +77,7 @@ class Walker:
         self.questions = questions
         self.steering: dict[Steering, None] = {}
         self._lifted: dict[int, Block] = {}
+        self._cut: set[int] = set()
 
     @cached_property
     def owners(self) -> dict[int, int]:
@@ -100,8 +102,10 @@ class Walker:
                 raise Unsupported(address, "a path leads to code that direct branches do not reach")
             whole = self.setting.flow.blocks[owner]
             rest = [at for at in whole.instructions if at >= address]
-            special = self.setting.special
-            length = next((n for n, at in enumerate(rest) if at in special), len(rest))
+            special, cut = self.setting.special, self._cut
+            length = next(
+                (n for n, at in enumerate(rest) if at in special or (n and at in cut)), len(rest)
+            )
             self._lifted[address] = (
                 whole
                 if length == len(whole.instructions)
@@ -109,13 +113,19 @@ class Walker:
             )
         return self._lifted[address]
 
+    def _end_before(self, address: int, block: Block) -> None:
+        """From now on end what is executed in one go in front of an instruction of the block."""
+        self._cut.add(address)
+        self.owners[address] = self.owners[block.address]
+        del self._lifted[block.address]
+
     def step(self, path: Path, *, checked: bool = True) -> list[Path]:
         """Everything that may come of the next block, call or system call.
 
         `checked` is whether accesses to the batch have to be shown to lie in it, and whether what
         steers counts; without that what is found proves nothing.
         """
-        machine = path.machine.copy()
+        given, machine = path, path.machine.copy()
         memory = memory_of(machine)
         memory.events.clear()
         memory.at = at = machine.pc
@@ -139,7 +149,14 @@ class Walker:
             return self._resolved(self._done(path, machine, checked), checked)
         block = self._block(at)
         before = machine.copy()
-        successors = self.setting.engine.run(block, machine)
+        try:
+            successors = self.setting.engine.run(block, machine)
+        except Unsupported as error:
+            if error.address not in block.instructions[1:]:
+                raise
+            # What was chosen in front of it may decide it, once each way is followed by itself.
+            self._end_before(error.address, block)
+            return self.step(given, checked=checked)
         found = []
         for successor in successors:
             facts = self._facts(path, successor, forked=len(successors) > 1)
@@ -315,6 +332,13 @@ class Walker:
         done = replace(path, machine=machine)
         for one in new:
             event = self._settled(done, one) if isinstance(one, Stored) else one
+            if isinstance(event, PageRead):
+                said = said_of_namespace(self.setting.layout, self.setting.base, event)
+                if said is not None:
+                    done = replace(done, facts=(*done.facts, said))
+                    continue
+                where = self.setting.layout, self.setting.base
+                event = placed(*where, done.facts, self.questions, event)
             if checked and isinstance(event, BatchRead | Zero):
                 self._check(done, event)
             granted = [one for one in granted_of(event) if one not in done.facts]

@@ -15,12 +15,12 @@ from verify.lift.select import engine_for
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from verify.arch.kerneldata import Layout
     from verify.target import Target
 
 
-def program_of(target: Target, page_bytes: int, data_page: int) -> Program:
-    """The target, whose function is a getrandom, for pages of that size, and with its data page so
-    many bytes in front of address 0.
+def program_of(target: Target, layout: Layout) -> Program:
+    """The target, whose function is a getrandom, with the kernel's data where the layout says.
 
     The instructions are those of its own control flow, without ChaCha20. Raises Unsupported where
     that cannot be followed, QemuError where it has to be executed and cannot.
@@ -35,8 +35,7 @@ def program_of(target: Target, page_bytes: int, data_page: int) -> Program:
         entry=function.address,
         instructions=tuple(sorted(own)),
         system_calls=system_calls_of(target, own),
-        page_bytes=page_bytes,
-        data_page=data_page,
+        layout=layout,
         toc=function.toc,
     )
     may_decline = nothing_elsewhere(target, ((at, 1) for at in own))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import batched, count, groupby
 
+from verify.arch.kerneldata import Layout
 from verify.decide import start_afresh
 from verify.forked import Tell, WorkerError, forked
 from verify.getrandom.attempts import Attempts, Part
@@ -25,7 +26,7 @@ from verify.getrandom.paths import Path, Walker
 from verify.getrandom.properties import footprint, secrecy, stack, termination, timing
 from verify.getrandom.properties.model import Walk, walk_of
 from verify.getrandom.questions import Questions
-from verify.getrandom.setting import Layout, Setting, setting_of
+from verify.getrandom.setting import Setting, setting_of
 from verify.lift.machine import Unsupported
 from verify.options import PROPERTIES_OF, Options
 from verify.progress import Progress, Report

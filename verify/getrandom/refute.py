@@ -104,6 +104,7 @@ def _stages(program: Program, instructions: Iterable[int]) -> Iterator[Sequence[
     values = random.Random(SEED)
     plain = [
         *histories.named().values(),
+        *histories.inside().values(),
         *(random_history(program, values, CALLS) for _ in range(RANDOM)),
     ]
     waiting = (history for history in plain if is_granted(history))

@@ -18,8 +18,8 @@ from verify.verdict import PropertyResult, Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from verify.arch.kerneldata import Layout
     from verify.callhistory import CallHistory
-    from verify.getrandom.setting import Layout
     from verify.target import Target
 
 HARNESS = "fault of the harness: it was proved, but "
@@ -43,7 +43,7 @@ def executed(target: Target, layout: Layout, proved: Sequence[PropertyResult]) -
     waiting = {one.property for one in proved if one.verdict is not Verdict.PROVED}
     interrupt = not waiting.isdisjoint({Claim.FORK.value, Claim.REENTRY.value})
     try:
-        program = program_of(target, layout.page_bytes, layout.data_page)
+        program = program_of(target, layout)
         found = refutations(program, program.instructions if interrupt else ())
         shown = {} if endless(found) else interferences(program, accesses=Claim.TIMING in waiting)
     except (Unsupported, QemuError) as error:

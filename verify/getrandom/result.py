@@ -6,13 +6,14 @@ import hashlib
 import time
 from dataclasses import replace
 
+from verify.arch.kerneldata import Layout
 from verify.decide import start_afresh
 from verify.getrandom.callee import proved_callee, resting_on
 from verify.getrandom.claims import TITLES, Claim
+from verify.getrandom.layout import layout_of, release_of
 from verify.getrandom.lifted import lifted
 from verify.getrandom.prove import CAVEATS, CAVEATS_OF_32_BITS, prove_getrandom
 from verify.getrandom.refuted import Executed, executed
-from verify.getrandom.setting import Layout
 from verify.lift.machine import Unsupported
 from verify.options import Options
 from verify.progress import Progress, Report
@@ -38,16 +39,20 @@ def prove_variant(
     start = time.perf_counter()
     start_afresh()
     chacha20 = replace(target.called, alternatives=left)
-    layout = layout_of(target, options)
+    try:
+        layout = layout_of(target, options)
+    except Unsupported as error:
+        return nothing_said(target, options, error.reason)
     entry = target.function.address
     callee = proved_callee(chacha20, options, progress)
     properties = resting_on(prove_getrandom(chacha20, entry, layout, (), options, progress), callee)
     found = Executed(properties)
-    if options.replay and layout is not None:
+    if options.replay:
         progress(Progress("execute", target.function.name, 0, 0))
         found = executed(target, layout, properties)
     seconds = time.perf_counter() - start
-    result = _result(target, options, found, seconds, unchecked(target))
+    environment = _environment(target, layout, options)
+    result = _result(target, environment, found, seconds, unchecked(target))
     return result if callee is None else _with_callee(result, callee)
 
 
@@ -67,7 +72,7 @@ def nothing_said(target: Target, options: Options, reason: str) -> Result:
         for claim in Claim
         if claim in options.properties
     )
-    return _result(target, options, Executed(tuple(properties)), 0.0, None)
+    return _result(target, None, Executed(tuple(properties)), 0.0, None)
 
 
 def unchecked(target: Target) -> tuple[str, ...] | None:
@@ -81,7 +86,7 @@ def unchecked(target: Target) -> tuple[str, ...] | None:
 
 def _result(
     target: Target,
-    options: Options,
+    environment: Environment | None,
     found: Executed,
     seconds: float,
     forms: tuple[str, ...] | None,
@@ -100,26 +105,26 @@ def _result(
         seconds=seconds,
         lifters=(target.architecture.lifter.engine,),
         contract=Contract.GETRANDOM,
-        environment=_environment(target, options),
+        environment=environment,
     )
 
 
-def layout_of(target: Target, options: Options) -> Layout | None:
-    """What was asked for, with the architecture's own in place of what was not."""
-    port = target.architecture.getrandom_port
-    if port is None:
-        return None
-    return Layout(
-        port.page_bytes if options.page_bytes is None else options.page_bytes,
-        port.data_page if options.data_page is None else options.data_page,
-    )
-
-
-def _environment(target: Target, options: Options) -> Environment | None:
-    layout, callee = layout_of(target, options), target.callee
-    if layout is None or callee is None:
+def _environment(target: Target, layout: Layout, options: Options) -> Environment | None:
+    callee = target.callee
+    if callee is None:
         return None
     code = target.code(callee.address, callee.size) or b""
     digest = hashlib.sha256(code).hexdigest()
     called = CalledFunction(callee.name, callee.address, callee.size, digest, callee.located)
-    return Environment(layout.page_bytes, layout.data_page, called)
+    namespace = layout.namespace
+    environment = Environment(
+        layout.page_bytes,
+        layout.data_page,
+        called,
+        None if namespace is None else namespace.clock_mode,
+        None if namespace is None else namespace.data_page,
+    )
+    if options.data_page is not None:
+        return environment
+    (major, minor), named_by = release_of(target, options)
+    return replace(environment, linux=f"{major}.{minor}", linux_by=named_by)

@@ -7,7 +7,7 @@ bits, `sp` and `ra`, and `init_<register>` for everything else.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -15,6 +15,7 @@ from specs.getrandom_contract import ARGUMENTS
 from specs.opaque_state import BATCH_BYTES
 from verify.arch import ON_STACK, Architecture
 from verify.arch.getrandom_port import GetrandomPort
+from verify.arch.kerneldata import Layout
 from verify.getrandom.events import Event, Field, FieldRead
 from verify.getrandom.flow import flow_of
 from verify.getrandom.mapped import ImageConverter, base_of, mapped
@@ -47,15 +48,6 @@ FLAGS_BITS = 32
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Where the code runs: bytes of a page, and how many bytes in front of the image the data page
-    of the kernel's generator lies."""
-
-    page_bytes: int
-    data_page: int
-
-
-@dataclass(frozen=True)
 class Setting:
     """What is executed: a target whose function is ChaCha20, read `base` bytes up, the entry of
     the getrandom that calls it, and its control flow. `calls` are the functions that are executed
@@ -77,7 +69,7 @@ class Setting:
     signs: Mapping[int, str]
     authenticates: Mapping[int, str]
     base: int
-    simplify: Simplifier = field(default_factory=Simplifier)
+    simplify: Simplifier
 
     @property
     def architecture(self) -> Architecture:
@@ -165,6 +157,7 @@ def setting_of(target: Target, entry: int, layout: Layout, port: GetrandomPort) 
         signs=_encoded(code, port.signs, order),
         authenticates=_encoded(code, port.authenticates, order),
         base=base,
+        simplify=Simplifier(frozenset({var(STATE, target.architecture.bits)})),
     )
 
 
@@ -212,6 +205,9 @@ def entry_machine(setting: Setting) -> Machine:
             value = _extended(setting, value)
         setting.write(machine, register, value)
     setting.write(machine, architecture.stack_pointer, setting.argument("sp"))
+    for storage, value_at_entry in setting.port.at_entry:
+        offset, size = layout.registers[storage]
+        machine.registers.write(offset, converter.leaf(const(value_at_entry, 8 * size)))
     if architecture.return_address == ON_STACK:
         stack = memory.region(STACK, Linear(setting.bits, 0))
         stack.write(0, converter.leaf(setting.argument("ra")))

@@ -6,8 +6,10 @@ zero. What is left is one choice, which a linear form can take for an atom.
 
 from __future__ import annotations
 
+from verify.getrandom.alignment import by_cases
 from verify.getrandom.choices import choose, chooses_constants, pushed
 from verify.getrandom.comparisons import one_comparison
+from verify.getrandom.zeros import zero_asked
 from verify.terms import (
     FALSE,
     TRUE,
@@ -28,9 +30,13 @@ _BITWISE = ("bvand", "bvor", "bvxor")
 
 
 class Simplifier:
-    """Simplifies; remembers what it has done."""
+    """Simplifies; remembers what it has done.
 
-    def __init__(self) -> None:
+    What `pointers` are rounded down to becomes a choice between what is known.
+    """
+
+    def __init__(self, pointers: frozenset[Term] = frozenset()) -> None:
+        self._pointers = pointers
         self._done: dict[Term, Term] = {}
 
     def __call__(self, term: Term) -> Term:
@@ -40,13 +46,17 @@ class Simplifier:
             if part not in done:
                 args = tuple(done[arg] for arg in part.args)
                 same = all(a is b for a, b in zip(args, part.args, strict=True))
-                done[part] = simplified(part if same else rebuild(part, args))
+                whole = part if same else rebuild(part, args)
+                cases = by_cases(whole, self._pointers)
+                done[part] = simplified(whole) if cases is None else self(cases)
         return done[term]
 
 
 def simplified(term: Term) -> Term:
     """A term equal to one whose arguments are simplified."""
     spread = pushed(term)
+    if spread is None:
+        spread = zero_asked(term)
     if spread is not None:
         return spread
     if term.op == "ite":
@@ -63,6 +73,9 @@ def simplified(term: Term) -> Term:
     if term.op == "extract" and term.args[0].op == "ite":
         condition, *choices = term.args[0].args
         return choose(condition, *(simplified(extract(one, *term.bounds)) for one in choices))
+    if term.op == "bvsub":
+        form = linear(term)
+        return const(form.constant, form.width) if form.is_constant else term
     if term.op in ("bvmul", "bvand", "bvor", "bvadd", "bvxor"):
         return _commutative(term.op, *term.args)
     return term

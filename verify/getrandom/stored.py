@@ -104,6 +104,7 @@ def _call(step: Step) -> HistoryCall:
             )
             for one in step.interruptions
         ),
+        step.inside,
     )
 
 
@@ -128,6 +129,7 @@ def _step(call: HistoryCall) -> Step:
             )
             for one in call.interruptions
         ),
+        call.inside,
     )
 
 

@@ -19,12 +19,13 @@ def whole(first: Event, second: Event, little: bool) -> Event | None:
     """One access in place of two, one behind the other, to the words of a generation; None where
     they are anything else."""
     if isinstance(first, PageRead) and isinstance(second, PageRead):
-        address = min(first.address, second.address)
-        apart = first.address ^ second.address
-        if not first.size == second.size == apart == WORD_BYTES:
+        if first.offset is None or {first.offset, second.offset} != {0, WORD_BYTES}:
             return None
-        value = _value(first.address, first.value, second.value, little)
-        return PageRead(first.at, address, 2 * WORD_BYTES, value)
+        if not first.size == second.size == WORD_BYTES:
+            return None
+        address = min(first.address, second.address)
+        value = _value(first.offset, first.value, second.value, little)
+        return PageRead(first.at, address, 2 * WORD_BYTES, value, 0)
     for kind in (FieldRead, FieldWrite):
         if isinstance(first, kind) and isinstance(second, kind):
             if {first.field, second.field} != _OFFSETS.keys():

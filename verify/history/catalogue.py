@@ -167,6 +167,15 @@ class Histories:
             "refused again and again": (step(1, *[refused] * PERSISTENT, state=stale),),
         }
 
+    def inside(self) -> dict[str, History]:
+        """The same inside a time namespace, where that makes a difference to the program."""
+        if self.program.layout.namespace is None:
+            return {}
+        return {
+            f"{name}, inside a time namespace": within(history, inside=True)
+            for name, history in self.named().items()
+        }
+
     def interrupted(self, pos: int = 40) -> dict[str, Step]:
         """Calls with one interruption, which is still without an address, by what they show."""
         half, stale = self.state(7, pos), self.state(6, pos)
@@ -189,6 +198,11 @@ class Histories:
         }
 
 
+def within(history: History, *, inside: bool) -> History:
+    """The same calls inside a time namespace, or outside of one."""
+    return tuple(replace(step, inside=inside) for step in history)
+
+
 def is_granted(history: History) -> bool:
     """Whether the kernel and the caller keep to what `specs.getrandom_contract` says of them.
 
@@ -206,8 +220,10 @@ def at(step: Step, address: int) -> History:
 
 
 def random_history(program: Program, values: random.Random, calls: int) -> History:
-    """Calls of all kinds, most of them served, from a state as calls leave it or a new one."""
-    return tuple(_random_steps(program, values, calls))
+    """Calls of all kinds, most of them served, from a state as calls leave it or a new one; half of
+    those histories are of a process inside a time namespace, where that makes a difference."""
+    inside = program.layout.namespace is not None and values.random() < 0.5
+    return within(tuple(_random_steps(program, values, calls)), inside=inside)
 
 
 def _random_steps(program: Program, values: random.Random, calls: int) -> Iterator[Step]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from specs.getrandom_world import Call
 from specs.opaque_state import KEY_BYTES, KEY_OFFSET, STATE_BYTES
 from verify.alternatives import Unreadable, alternatives_in
+from verify.arch.kerneldata import Layout
 from verify.errors import InputError
 from verify.history.execution import execute
 from verify.history.model import Answer, Done, Program, Step
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 PAGE_SIZES = (0x1000, 0x4000, 0x1_0000)
 """Those that Linux has on the architectures with this function, in bytes."""
+NOT_FOUND = Layout(PAGE_SIZES[-1], 0)
+"""The layout of a program as long as its own is not known."""
 FARTHEST = 0x4_0000
 """How many bytes in front of an image its data page is looked for."""
 _STATE, _BUFFER, _EFAULT = 0x200_0000, 0x300_0000, 14
@@ -50,7 +53,7 @@ def booted(image: Image) -> Booted:
     where its data page is not found, QemuError where QEMU is missing.
     """
     # As the file has it, with a layout that is still to be found.
-    program = program_in(image, PAGE_SIZES[-1], 0)
+    program = program_in(image, NOT_FOUND)
     found: tuple[Alternative, ...] = ()
     if not image.running:
         try:
@@ -60,7 +63,7 @@ def booted(image: Image) -> Booted:
     every = {name: True for one in found for name, _ in one.condition.features}
     holding = [one for one in found if one.condition.holds(every)]
     applied = tuple(one for one in holding if not one.refused)
-    mapped = _mapped(program_in(image, PAGE_SIZES[-1], 0, applied))
+    mapped = _mapped(program_in(image, NOT_FOUND, applied))
     return Booted(mapped, applied, tuple(one for one in holding if one.refused))
 
 
@@ -69,7 +72,7 @@ def _mapped(program: Program) -> Program:
     Unplaced."""
     said = ""
     for distance in range(PAGE_SIZES[0], FARTHEST + 1, PAGE_SIZES[0]):
-        placed = replace(program, data_page=distance)
+        placed = replace(program, layout=replace(program.layout, data_page=distance))
         done = _called(placed, _STATE)
         said = f" ({done.breaches[0].text})" if done.breaches else ""
         if not done.made or done.made[0].call.buffer != _STATE + KEY_OFFSET:
@@ -77,7 +80,7 @@ def _mapped(program: Program) -> Program:
         for page_bytes in PAGE_SIZES:
             done = _called(placed, _STATE + page_bytes - STATE_BYTES + 1)
             if done.result == -_EFAULT and not done.made:
-                return replace(placed, page_bytes=page_bytes)
+                return replace(placed, layout=Layout(page_bytes, distance))
     raise Unplaced(f"it reads no data page within {FARTHEST:#x} bytes in front of the image{said}")
 
 

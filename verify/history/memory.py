@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from verify import qemu
+from verify.arch.kerneldata import CLOCK_MODE_BYTES, INSIDE
 
 if TYPE_CHECKING:
     import random
@@ -32,6 +33,8 @@ MARGIN = 64
 READY_OFFSET = 8
 """Of is_ready in the data page; generation is at 0 (Linux `include/vdso/datapage.h`)."""
 DATA_BYTES = 64
+_CLOCK_MODES = 4
+"""Values of clock_mode outside of a time namespace, from 0."""
 """As much of the data page, and of the page in front of it, is looked at."""
 
 
@@ -76,8 +79,12 @@ class Arena:
 type Memory = dict[str, Arena]
 
 
-def data_page(program: Program, base: int) -> int:
-    """The address of the data page of an image at `base`."""
+def data_page(program: Program, base: int, *, inside: bool) -> int:
+    """The address of the generator's data of an image at `base`, outside or inside a time
+    namespace."""
+    namespace = program.layout.namespace
+    if inside and namespace is not None:
+        return base - namespace.data_page
     return base - program.data_page
 
 
@@ -92,11 +99,10 @@ def memory_of(
     program: Program, base: int, step: Step, state: bytes, values: random.Random
 ) -> Memory:
     """What a call meets, except for its return address."""
-    page = data_page(program, base)
+    page = data_page(program, base, inside=step.inside)
     memory = {
         DATA_PAGE: Arena(page, bytes(values.randbytes(DATA_BYTES))),
-        # That of a time namespace, which says nothing of random numbers.
-        "the page in front": Arena(page - program.page_bytes, bytes(DATA_BYTES)),
+        **_namespace(program, base, step, values),
         STACK: Arena(
             STACK_POINTER[program.architecture.bits] - STACK_DEPTH,
             values.randbytes(STACK_DEPTH + STACK_ABOVE),
@@ -106,6 +112,23 @@ def memory_of(
     if step.buffer:
         memory[BUFFER] = surrounded(step.call.buffer, step.buffer, values)
     return memory
+
+
+def _namespace(program: Program, base: int, step: Step, values: random.Random) -> Memory:
+    """What else there is where code may look for the kernel's data: the page of a time namespace,
+    which has nothing in the place of the generator's data, and clock_mode. Outside of one nothing
+    is in the other place; the kernel would stop who reads there."""
+    namespace = program.layout.namespace
+    if namespace is None:
+        front = data_page(program, base, inside=False) - program.page_bytes
+        return {"the page in front": Arena(front, bytes(DATA_BYTES))}
+    mode = INSIDE if step.inside else values.randrange(_CLOCK_MODES)
+    content = mode.to_bytes(CLOCK_MODE_BYTES, program.architecture.byte_order)
+    other = data_page(program, base, inside=not step.inside)
+    return {
+        "clock_mode": Arena(base - namespace.clock_mode, content),
+        "the page of a time namespace": Arena(other, bytes(DATA_BYTES)),
+    }
 
 
 def page_content(program: Program, step: Step) -> bytes:

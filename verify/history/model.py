@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from verify.arch import Architecture
+    from verify.arch.kerneldata import Layout
 
 
 PERSISTENT = 100
@@ -24,8 +25,8 @@ class Program:
     """A getrandom. Addresses are those of the image.
 
     `segments` are its loaded bytes as (address, bytes). `instructions` are the addresses of its
-    instructions, `system_calls` of those that make a system call. The kernel's data page lies
-    `data_page` bytes in front of address 0. `toc` is what its caller puts into the register for it,
+    instructions, `system_calls` of those that make a system call. `layout` is where the kernel has
+    its data, from address 0. `toc` is what its caller puts into the register for it,
     None where there is no such thing. `declines` says that it is for a processor on which the
     function serves no call.
     """
@@ -35,10 +36,20 @@ class Program:
     entry: int
     instructions: tuple[int, ...]
     system_calls: frozenset[int]
-    page_bytes: int
-    data_page: int
+    layout: Layout
     toc: int | None = None
     declines: bool = False
+
+    @property
+    def page_bytes(self) -> int:
+        """The size of a page."""
+        return self.layout.page_bytes
+
+    @property
+    def data_page(self) -> int:
+        """How many bytes in front of address 0 the generator's data lie, but for time
+        namespaces."""
+        return self.layout.data_page
 
     @property
     def port(self) -> Port:
@@ -90,7 +101,8 @@ class Step:
     `generation` and `is_ready` are in the data page when it begins, `buffer` (as many bytes as may
     be written) is at the call's buffer. The 144 bytes at its opaque_state are `state`, or where
     that is None, what the call in front of it left, wherever that had them. `answers` are given to
-    its system calls in order.
+    its system calls in order. `inside` is whether it happens inside a time namespace; only a
+    program whose layout has one may be called there.
     """
 
     call: Call[int]
@@ -100,6 +112,7 @@ class Step:
     state: bytes | None = None
     answers: tuple[Answer, ...] = ()
     interruptions: tuple[Interruption, ...] = ()
+    inside: bool = False
 
 
 type History = tuple[Step, ...]

@@ -13,15 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from verify.arch import Architecture
+    from verify.arch.kerneldata import Layout
     from verify.image import Elf, Image
     from verify.target import Alternative
 
 
-def program_in(
-    image: Image, page_bytes: int, data_page: int, applied: Iterable[Alternative] = ()
-) -> Program:
-    """The exported getrandom of an image, for pages of that size, whose data page lies
-    `data_page` bytes in front of address 0, after the kernel has applied these alternatives.
+def program_in(image: Image, layout: Layout, applied: Iterable[Alternative] = ()) -> Program:
+    """The exported getrandom of an image, with the kernel's data where the layout says, after the
+    kernel has applied these alternatives.
 
     Raises InputError where the image has none, or is of an architecture that is not known.
     """
@@ -44,8 +43,7 @@ def program_in(
         entry=function.address,
         instructions=tuple(instructions),
         system_calls=frozenset(at for at, code in instructions.items() if code == wanted),
-        page_bytes=page_bytes,
-        data_page=data_page,
+        layout=layout,
         toc=None if function.descriptor is None else function.descriptor.toc,
     )
 

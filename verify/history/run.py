@@ -198,7 +198,7 @@ class Run:
     ) -> None:
         """Begin a call whose caller's stack pointer is `above`."""
         architecture, call = self.architecture, step.call
-        self._put(data_page(self.program, self.base), page_content(self.program, step))
+        self._put(self._data_page, page_content(self.program, step))
         pointer = above - architecture.popped_at_return
         self._put(pointer, return_address(self.program))
         linkage = max((at + size for at, size in architecture.linkage_area), default=0)
@@ -337,8 +337,13 @@ class Run:
         self.state = self.memory[STATE].content
 
     def _set_generation(self, generation: int) -> None:
-        page = data_page(self.program, self.base)
-        self._put(page, generation.to_bytes(8, self.architecture.byte_order))
+        self._put(self._data_page, generation.to_bytes(8, self.architecture.byte_order))
+
+    @property
+    def _data_page(self) -> int:
+        """The address of the generator's data, for this call and those of its signal handlers."""
+        inside = self.history[len(self.done)].inside
+        return data_page(self.program, self.base, inside=inside)
 
     def _put(self, address: int, new: bytes) -> None:
         """Write to memory from outside."""

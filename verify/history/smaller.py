@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from specs.opaque_state import BATCH_BYTES, STATE_BYTES, decode
-from verify.history.catalogue import BUFFER, KEYS, STATE, Histories
+from verify.history.catalogue import BUFFER, KEYS, STATE, Histories, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +48,7 @@ def _unusual(program: Program, step: Step) -> int:
     held = decode(state, program.port.byte_order)
     return sum(
         (
+            step.inside,
             not step.is_ready,
             step.generation != GENERATION,
             step.call.buffer not in (0, BUFFER),
@@ -82,6 +83,7 @@ def _usual_states(program: Program, step: Step) -> list[bytes]:
 
 
 def _variations(program: Program, history: History) -> Iterator[History]:
+    yield within(history, inside=False)
     for number, step in enumerate(history):
         if len(history) > 1:
             yield (*history[:number], *history[number + 1 :])

@@ -82,7 +82,8 @@ class Elf:
     address of its own, and its symbols and relocations carry those addresses. `build_id` is in
     hexadecimal, or "". `segments`, `sections` and function `descriptors` are sorted by address,
     `symbols` by address and name. `unloaded` are the names of the other sections, of which nothing
-    else is known.
+    else is known. `linux_version` is that of the kernel whose vDSO it is, None where no note has
+    it.
     """
 
     machine: str
@@ -97,6 +98,7 @@ class Elf:
     build_id: str
     unloaded: tuple[str, ...] = ()
     descriptors: tuple[Descriptor, ...] = ()
+    linux_version: tuple[int, int, int] | None = None
 
     def read(self, address: int, size: int) -> bytes:
         """Return the `size` bytes at `address`; `LookupError` unless one segment has them all."""

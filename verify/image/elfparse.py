@@ -59,6 +59,7 @@ def parse_bytes(data: bytes) -> Elf:
         symbols=elfsymbols.symbols(sections, described),
         relocations=elfsymbols.relocations(sections, segments),
         build_id=elfsymbols.build_id(sections),
+        linux_version=elfsymbols.linux_version(sections),
         descriptors=tuple(one for _, one in sorted(described.items())),
         unloaded=tuple(s.name for s in sections.headers if s.size and not s.in_memory),
     )

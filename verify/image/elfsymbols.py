@@ -1,8 +1,8 @@
-"""Symbols, relocations and the build id of an ELF file."""
+"""Symbols, relocations and notes of an ELF file."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from verify.errors import FormatError
 from verify.image.elf import Descriptor, Relocation, Segment, Symbol
@@ -13,6 +13,9 @@ SYMBOL_LIMIT = 32768
 RELOCATION_LIMIT = 32768
 SYMBOL_TABLES = ("SHT_SYMTAB", "SHT_DYNSYM")
 # Entries for the linker, not for a place in the program.
+_BUILD_ID = (b"GNU\0", "NT_GNU_BUILD_ID")
+_VERSION = (b"Linux\0", 0)
+_VERSION_BYTES = 4
 OTHER_SYMBOLS = ("STT_SECTION", "STT_FILE", "STT_TLS")
 
 
@@ -136,6 +139,27 @@ def _targets(sections: Sections, section: SectionHeader) -> list[str]:
 
 def build_id(sections: Sections) -> str:
     """Return the NT_GNU_BUILD_ID note in hexadecimal, or "" when there is none."""
+    found = (text for owner, kind, text in _notes(sections) if (owner, kind) == _BUILD_ID)
+    return next(found, b"").hex()
+
+
+def linux_version(sections: Sections) -> tuple[int, int, int] | None:
+    """Return the version of Linux that an image was built with; None when no note has it.
+
+    A vDSO's note of owner "Linux" and type 0 is LINUX_VERSION_CODE, 32 bits: the version in bits
+    from 16 on, the patch level in bits 8 to 15, and the sublevel, at most 255 (Linux
+    `include/linux/elfnote.h` and the top-level Makefile).
+    """
+    for owner, kind, text in _notes(sections):
+        if (owner, kind) == _VERSION and len(text) == _VERSION_BYTES:
+            order: Literal["little", "big"] = "little" if sections.header.little_endian else "big"
+            code = int.from_bytes(text, order)
+            return code >> 16, code >> 8 & 0xFF, code & 0xFF
+    return None
+
+
+def _notes(sections: Sections) -> Iterator[tuple[bytes, int | str, bytes]]:
+    """Yield owner, type and description of every note."""
     layout = sections.header.structs.Elf_Nhdr
     for section in sections.headers:
         notes = sections.contents(section) if section.type == "SHT_NOTE" else b""
@@ -145,8 +169,5 @@ def build_id(sections: Sections) -> str:
             name = position + layout.sizeof()
             description = name + -(-note.n_namesz // 4) * 4
             end = description + note.n_descsz
-            owner = notes[name : name + note.n_namesz]
-            if owner == b"GNU\0" and note.n_type == "NT_GNU_BUILD_ID":
-                return notes[description:end].hex()
+            yield notes[name : name + note.n_namesz], note.n_type, notes[description:end]
             position = -(-end // 4) * 4
-    return ""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from verify.batch import targets_in
-from verify.contractoption import DataPage, PageSize, require_possible
+from verify.contractoption import DataPage, Linux, PageSize, require_possible
 from verify.errors import InputError
 from verify.fileoption import Function
 from verify.options import PROPERTIES_OF, Options
@@ -55,6 +55,7 @@ def mutate(  # noqa: PLR0913  # one for each option
     ] = Contract.CHACHA20,
     page_size: PageSize = None,
     data_page: DataPage = None,
+    linux: Linux = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the journal after an interruption.")
     ] = False,
@@ -116,10 +117,19 @@ def mutate(  # noqa: PLR0913  # one for each option
     from verify.mutate.progress import Progress
 
     require_possible(
-        contract, certificate=None, cached=False, page_size=page_size, data_page=data_page
+        contract,
+        certificate=None,
+        cached=False,
+        page_size=page_size,
+        data_page=data_page,
+        linux=linux,
     )
     options = Options(
-        PROPERTIES_OF[contract], contract=contract, page_bytes=page_size, data_page=data_page
+        PROPERTIES_OF[contract],
+        contract=contract,
+        page_bytes=page_size,
+        data_page=data_page,
+        linux=linux,
     )
     target = _target(file, function, contract)
     try:

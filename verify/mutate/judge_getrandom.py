@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from verify.lift.angr_import import import_angr
-from verify.lift.machine import Unsupported
 from verify.lift.select import engine_for
 from verify.mutate.model import Judgement, Mutant
 from verify.qemu import QemuError
@@ -112,13 +111,10 @@ def _not_proved(target: Target, options: Options) -> str:
 @lru_cache(maxsize=4)
 def _program(base: Target, options: Options) -> Program:
     """The function itself, ready to be executed; raises Unsupported."""
+    from verify.getrandom.layout import layout_of
     from verify.getrandom.program import program_of
-    from verify.getrandom.result import layout_of
 
-    layout = layout_of(base, options)
-    if layout is None:
-        raise Unsupported(base.function.address, "where the data page lies is not known")
-    return program_of(base, layout.page_bytes, layout.data_page)
+    return program_of(base, layout_of(base, options))
 
 
 def _mutated(program: Program, target: Target) -> Program:

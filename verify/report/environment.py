@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from verify.verdict import Environment, Result
+from collections.abc import Mapping
+
+from verify.verdict import Environment, ReleaseBy, Result
+
+_NAMED: Mapping[ReleaseBy, str] = {
+    ReleaseBy.NOTE: "which a note in the file names",
+    ReleaseBy.OPTION: "which the command names",
+    ReleaseBy.DEFAULT: "since no note in the file names another",
+}
 
 
 def environment_parts(result: Result) -> tuple[str, ...]:
@@ -30,7 +38,12 @@ def placed(result: Result) -> str:
 
 
 def _pages(environment: Environment) -> str:
-    return (
+    text = (
         f"pages of {environment.page_bytes} bytes, the kernel's data {environment.data_page} bytes"
         " in front of the image"
     )
+    if environment.inside is not None:
+        text += f", inside a time namespace {environment.inside}"
+    if environment.linux_by is not None:
+        text += f" as in Linux {environment.linux}, {_NAMED[environment.linux_by]}"
+    return text

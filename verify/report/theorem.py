@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 
 from verify.errors import printable
-from verify.verdict import Contract, Result
+from verify.verdict import Contract, Environment, Result
 
 NAMES: Mapping[Contract, str] = {
     Contract.CHACHA20: "ChaCha20",
@@ -48,9 +48,16 @@ def commands(result: Result) -> list[str]:
         ]
     where = ""
     if result.environment is not None:
-        pages, data = result.environment.page_bytes, result.environment.data_page
-        where = f"--page-size {pages} --data-page {data} "
+        where = _where(result.environment)
     return [
         f"vdso-verify prove --contract getrandom {where}{file}",
         f"vdso-verify prove {file}  # the ChaCha20 in it",
     ]
+
+
+def _where(environment: Environment) -> str:
+    """The options that say where the kernel's data lie."""
+    pages = f"--page-size {environment.page_bytes} "
+    if environment.inside is not None:
+        return f"{pages}--linux {environment.linux} "
+    return f"{pages}--data-page {environment.data_page} "

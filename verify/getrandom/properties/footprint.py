@@ -123,7 +123,7 @@ def _usable(setting: Setting, events: tuple[Event, ...]) -> Term:
     ready = [
         negate(equal(event.value, const(0, 8)))
         for event in events
-        if isinstance(event, PageRead) and _place(setting, event) == (READY_OFFSET, 1)
+        if isinstance(event, PageRead) and (event.offset, event.size) == (READY_OFFSET, 1)
     ]
     return conjunction(
         (
@@ -156,19 +156,14 @@ def _in_parameters(event: Event) -> bool:
     return constant and 0 <= start.constant <= PARAMETERS_BYTES - size.constant
 
 
-def _place(setting: Setting, event: PageRead) -> tuple[int, int]:
-    """Offset in the data page, and size, in bytes."""
-    return event.address - setting.base + setting.layout.data_page, event.size
-
-
 def _allowed(setting: Setting, event: Event) -> Term:
     """That an access is allowed in a call that is served. Positions in the batch are checked where
     it is read and erased; a scalar is what it is by its place."""
     bits = setting.bits
     match event:
-        case PageRead():
+        case PageRead(_, _, size, _, offset):
             fields = ((0, 8), (READY_OFFSET, 1))
-            return conjunction(()) if _place(setting, event) in fields else disjunction(())
+            return conjunction(()) if (offset, size) in fields else disjunction(())
         case Constant(_, start, size):
             return unsigned_less_equal(start.term(), const(BATCH_BYTES - size.constant, bits))
         case Copy(_, to, _, _, size):
