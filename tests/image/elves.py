@@ -26,6 +26,7 @@ SHN_ABS = 0xFFF1
 
 TEXT = bytes(range(64))
 BUILD_ID = bytes.fromhex("00112233445566778899aabbccddeeff00112233")
+VERSION = (6, 12, 107)
 CHACHA = "__arch_chacha20_blocks_nostack"
 GETRANDOM = "__vdso_getrandom"
 
@@ -102,9 +103,11 @@ def strings(names: list[str]) -> tuple[bytes, dict[str, int]]:
 
 
 def note(layout: Format, build_id: bytes = BUILD_ID) -> bytes:
-    """Return a note of another owner followed by a build id."""
+    """Return the notes of a kernel, of which the second is its version, followed by a build id."""
     other = layout.pack("III", 6, 3, 7) + b"Linux\0\0\0" + b"abc\0"
-    return other + layout.pack("III", 4, len(build_id), 3) + b"GNU\0" + build_id
+    code = VERSION[0] << 16 | VERSION[1] << 8 | VERSION[2]
+    version = layout.pack("III", 6, 4, 0) + b"Linux\0\0\0" + layout.pack("I", code)
+    return other + version + layout.pack("III", 4, len(build_id), 3) + b"GNU\0" + build_id
 
 
 def write(

@@ -31,6 +31,7 @@ def test_shared_object(layout: Format) -> None:
     )
     assert (elf.kind, elf.flags, elf.relocations) == ("shared", 0x43, ())
     assert elf.build_id == elves.BUILD_ID.hex()
+    assert elf.linux_version == elves.VERSION
     assert elf.exports == (GETRANDOM, "__vdso_gettimeofday")
     (segment,) = elf.segments
     assert (segment.address, segment.executable, segment.writable) == (0, True, False)
@@ -128,6 +129,7 @@ def test_our_binaries_as_pyelftools_reads_them(path: Path) -> None:
         assert elf.read(text["sh_addr"], text["sh_size"]) == text.data()
         assert isinstance(note, NoteSection)
         assert elf.build_id == next(note.iter_notes())["n_desc"]
+        assert elf.linux_version is None
 
 
 def test_our_binaries_are_there() -> None:
