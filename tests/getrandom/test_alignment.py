@@ -14,8 +14,10 @@ from verify.terms import (
     extract,
     linear,
     postorder,
+    sign_extend,
     subtract,
     var,
+    zero_extend,
 )
 
 BITS = 16
@@ -38,6 +40,15 @@ def test_rounded_down(bits: int, offset: int, width: int) -> None:
     for value in (*range(0x1230, 0x1238), 0, 0xFFFF):
         given = {POINTER: value}
         assert evaluate([term], given)[term] == evaluate([simple], given)[simple]
+
+
+def test_two_numbers_that_end_alike() -> None:
+    """Their low parts are the same, and count twice."""
+    byte = var("byte", 8)
+    both = add(zero_extend(byte, BITS - 8), sign_extend(byte, BITS - 8))
+    term = extract(add(POINTER, both), 7, 0)
+    given = {POINTER: 0, byte: 3}
+    assert evaluate([SIMPLIFY(term)], given)[SIMPLIFY(term)] == 6
 
 
 def test_what_is_between_is_known_in_each_case() -> None:

@@ -35,10 +35,9 @@ def _low_part(term: Term, pointers: frozenset[Term]) -> Term | None:
     form = linear(term.args[0])
     if pointers.isdisjoint(form.coefficients) or form == linear(next(iter(form.coefficients))):
         return None
-    parts = {extract(one, *term.bounds): factor for one, factor in form.coefficients.items()}
     total = Linear(term.width, form.constant)
-    for part, factor in parts.items():
-        total = total.plus(linear(part), factor)
+    for one, factor in form.coefficients.items():
+        total = total.plus(linear(extract(one, *term.bounds)), factor)
     return total.term()
 
 
