@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.history.interrupting import SHOWN as INTERRUPTED
 from tests.history.interrupting import near_system_calls
 from tests.history.programs import FAULTS, FAULTS_ELSEWHERE, elsewhere, faulty, named
 from verify.getrandom.claims import Claim
@@ -63,7 +64,8 @@ def test_pairs_show_what_is_listed(fault: Fault) -> None:
 @pytest.mark.parametrize("fault", FAULTS, ids=named)
 def test_a_fault_breaks_what_is_listed_with_it(fault: Fault) -> None:
     one = faulty(fault)
-    assert broken(fault, one, one.instructions) == set(fault.refuted_by)
+    places = one.instructions if fault.name in INTERRUPTED else near_system_calls(one)
+    assert broken(fault, one, places) == set(fault.refuted_by)
 
 
 @pytest.mark.every_fault

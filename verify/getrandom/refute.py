@@ -24,7 +24,7 @@ from verify.history.smaller import smaller
 from verify.history.specified import Overrun, Unanswered, specified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from verify.history import Done, History, Program, Step
 
@@ -81,7 +81,7 @@ def refutations(
         if endless(found) and any(step.interruptions for step in histories[0]):
             # Each would take its time; what never ends has shown what it does.
             break
-        for one in _broken(program, histories, SECONDS):
+        for one in _broken(program, histories, SECONDS, found):
             if one.property not in found:
                 kept = (
                     _smallest(program, one) if every else again(program, one.history, one.property)
@@ -118,8 +118,11 @@ def _stages(program: Program, instructions: Iterable[int]) -> Iterator[Sequence[
     yield from batched(interrupted, TOGETHER)
 
 
-def _broken(program: Program, histories: Iterable[History], seconds: float) -> Iterator[Refutation]:
-    """What these histories break; of each one the first call that does otherwise, as the last."""
+def _broken(
+    program: Program, histories: Iterable[History], seconds: float, known: Container[str] = ()
+) -> Iterator[Refutation]:
+    """What these histories break besides the properties that are known to be broken; of each one
+    the first call that does otherwise, as the last."""
     kept, wanted = [], []
     for history in histories:
         try:
@@ -129,7 +132,8 @@ def _broken(program: Program, histories: Iterable[History], seconds: float) -> I
         kept.append(history)
     executed = execute(program, kept, seconds)
     for history, expected, done in zip(kept, wanted, executed, strict=True):
-        number, blamed = _judged(program, history, expected, done)
+        number, broken = _judged(program, history, expected, done)
+        blamed = {name: text for name, text in broken.items() if name not in known}
         end = number + 1
         if blamed and not expected and not _right_in_peace(program, history, seconds):
             continue
