@@ -30,6 +30,7 @@ from verify.getrandom.setting import Setting, setting_of
 from verify.lift.machine import Unsupported
 from verify.options import PROPERTIES_OF, Options
 from verify.progress import Progress, Report
+from verify.prove.hints import refuse_hints
 from verify.target import Target
 from verify.terms import Term
 from verify.verdict import Caveat, Check, Contract, PropertyResult, Verdict
@@ -134,6 +135,7 @@ def _setting(target: Target, entry: int, layout: Layout | None) -> Setting:
         for one in setting.target.alternatives:
             if one.overlaps(block.address, block.size):
                 raise Unsupported(block.address, "the kernel may change this code when it boots")
+    refuse_hints(setting.engine, setting.flow)
     return setting
 
 

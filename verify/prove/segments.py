@@ -11,6 +11,7 @@ from verify.lift.machine import Machine, Unsupported
 from verify.lift.memory import Access
 from verify.prove.cfg import ControlFlow, control_flow
 from verify.prove.explore import Exploration, Path
+from verify.prove.hints import refuse_hints
 from verify.prove.induction import Hypothesis, Loop, close_loop
 from verify.prove.obligation import Obligation
 from verify.prove.setting import (
@@ -112,6 +113,7 @@ def segments_of(target: Target, engine: Engine, hypothesis: Hypothesis | None = 
     names = Variables(target.architecture.bits)
     contract = names.contract(target.architecture.return_alignment)
     flow = control_flow(engine, target.function.address)
+    refuse_hints(engine, flow)
     known = described(target.architecture, engine.layout)
 
     def closed(tried: Hypothesis | None) -> Segments:

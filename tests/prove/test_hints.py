@@ -1,0 +1,50 @@
+"""An instruction that only tells a cache of an address is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.proving import BINARIES
+from verify.batch import targets_in
+from verify.lift.machine import Unsupported
+from verify.lift.select import engine_for
+from verify.mutate.model import patched
+from verify.prove.cfg import control_flow
+from verify.prove.hints import refuse_hints
+from verify.target import Target
+
+HINTS = (
+    ("x86_64/looped", "0f1808"),  # prefetcht0 (%rax)
+    ("x86_64/looped", "0f0d08"),  # prefetchw (%rax)
+    ("x86_64/looped", "0f1c00"),  # cldemote (%rax)
+    ("arm64/looped", "000080f9"),  # prfm pldl1keep, [x0]
+    ("arm64/looped", "000080f8"),  # prfum pldl1keep, [x0]
+    ("loongarch64/looped", "8000c02a"),  # preld 0, $a0, 0
+    ("loongarch64/looped", "80042c38"),  # preldx 0, $a0, $ra
+    ("powerpc64le/looped", "2c22037c"),  # dcbt r3, r4
+    ("powerpc64le/looped", "ec21037c"),  # dcbtst r3, r4
+    ("powerpc64le/looped", "6c20037c"),  # dcbst r3, r4
+    ("riscv64/looped", "13601500"),  # prefetch.r 0(a0)
+    ("s390x/looped", "e31000000036"),  # pfd 1, 0
+)
+NOPS = (("x86_64/looped", "0f1f00"), ("riscv64/looped", "13000000"))
+
+
+def checked(name: str, code: str) -> None:
+    """Look for hints in a function that begins with other code."""
+    (target,) = targets_in(str(BINARIES / f"{name}.so"), None)
+    assert isinstance(target, Target)
+    target = patched(target, target.function.address, bytes.fromhex(code))
+    engine = engine_for(target.architecture, target.code)
+    refuse_hints(engine, control_flow(engine, target.function.address))
+
+
+@pytest.mark.parametrize(("name", "code"), HINTS)
+def test_refused(name: str, code: str) -> None:
+    with pytest.raises(Unsupported, match="only tells a cache of an address"):
+        checked(name, code)
+
+
+@pytest.mark.parametrize(("name", "code"), NOPS)
+def test_what_accesses_nothing_is_not(name: str, code: str) -> None:
+    checked(name, code)
