@@ -15,8 +15,8 @@ _MNEMONICS = (
     *("dcbf", "dcbst", "dcbt", "icb"),
     "ori zero,",
 )
-"""How their text begins: of x86-64, arm64, LoongArch and s390x; of PowerPC; and of RISC-V, where they
-are writes to x0 (The RISC-V Instruction Set Manual, Volume I, "Zicbop")."""
+"""How their text begins: of x86-64, arm64, LoongArch and s390x; of PowerPC; and of RISC-V, where
+they are writes to x0 (The RISC-V Instruction Set Manual, Volume I, "Zicbop")."""
 
 
 def refuse_hints(engine: Engine, flow: ControlFlow) -> None:
