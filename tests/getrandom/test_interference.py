@@ -16,6 +16,7 @@ from tests.history.programs import BINARIES, EACH_ONCE, LAYOUTS
 from verify.cli import run
 from verify.getrandom.claims import Claim
 from verify.getrandom.interference import again, interferences
+from verify.getrandom.nearest import difference, nearest
 from verify.getrandom.pairs import (
     ASKED,
     BLOCKS,
@@ -106,6 +107,27 @@ def test_words_of_keys_are_seen(adversary: Adversary, tmp_path: Path) -> None:
     assert len({seen.pair for seen in found}) == len(BLOCKS)
     key = "old key" if adversary.breaks is Claim.STACK else "new key"
     assert any(f"of the {key} after both calls" in seen.text for seen in found)
+
+
+NEW_KEY_LEFT = Adversary(
+    "new-key-in-a-register", Claim.SECRECY, _REFILL, f"{_REFILL}{_LOADED.strip()}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("adversary", "differing"),
+    [(LEAVING[1], "byte 95 of the batch"), (NEW_KEY_LEFT, "bytes of the key")],
+    ids=["batch", "key"],
+)
+def test_pairs_differ_in_little(adversary: Adversary, differing: str, tmp_path: Path) -> None:
+    one = wrong(adversary, tmp_path)
+    seen = next(residues(one, list(quiet(one))))
+    assert difference(seen.pair).endswith("bytes of the key")
+    found = nearest(one, seen)
+    assert difference(found.pair) == differing
+    assert found.observation == seen.observation
+    assert found.property is adversary.breaks
+    assert again(one, found.property, found.pair) == found
 
 
 @named
@@ -241,6 +263,7 @@ def test_verdict_and_replay(
     assert refuted.history is None
     assert refuted.pair is not None
     assert refuted.pair.what == refuted.reason == refuted.pair.account[-1]
+    assert refuted.pair.account[-2] == "they differ in byte 95 of the batch"
     called = CalledFunction(callee.name, callee.address, callee.size, "", callee.located)
     result = Result(
         target_summary(target, None),

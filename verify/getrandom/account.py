@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specs.opaque_state import KEY_BYTES, KEY_OFFSET, PARAMETERS_BYTES, STATE_BYTES, decode
+from verify.getrandom.nearest import difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +48,7 @@ def account_of_pair(program: Program, one: Seen) -> tuple[str, ...]:
             lines.append("             zeros in all registers and memory of which nothing is said")
         lines += (f"  {what:<9}  {octets.hex()}" for what, octets in _secrets(step))
         lines.append(f"  does       {teller.did(step, done)}")
+    lines.append(f"they differ in {difference(one.pair)}")
     lines.append(one.text)
     return tuple(lines)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from verify.callpair import CallPair
 from verify.getrandom.claims import Claim
 from verify.getrandom.interference import interferences
+from verify.getrandom.nearest import nearest
 from verify.getrandom.program import program_of
 from verify.getrandom.refute import endless, refutations
 from verify.getrandom.stored import stored, stored_pair
@@ -46,6 +47,7 @@ def executed(target: Target, layout: Layout, proved: Sequence[PropertyResult]) -
         program = program_of(target, layout)
         found = refutations(program, program.instructions if interrupt else ())
         shown = {} if endless(found) else interferences(program, accesses=Claim.TIMING in waiting)
+        shown = {claim: nearest(program, one) for claim, one in shown.items()}
     except (Unsupported, QemuError) as error:
         reason = f"no history was executed: {error}"
         return Executed(
