@@ -80,6 +80,7 @@ def test_one_that_does_something_else(code: tuple[int, ...], broken: Claim) -> N
 
 
 SIGN, GIVE_BACK = 0xD503_233F, 0xD503_23BF  # paciasp, autiasp
+SIGN_OTHERWISE = 0xD503_237F  # pacibsp
 DOWN, UP = 0xD100_43FF, 0x9100_43FF  # sub sp, sp, #16; add sp, sp, #16
 LEAVE = 0xAA1E_03E9, 0xAA09_03FE  # mov x9, x30; mov x30, x9
 
@@ -94,8 +95,13 @@ LEAVE = 0xAA1E_03E9, 0xAA09_03FE  # mov x9, x30; mov x30, x9
         ((LEAVE[0], SIGN, LEAVE[1], GIVE_BACK), False),
         ((SIGN,), False),
         ((GIVE_BACK,), False),
+        ((SIGN_OTHERWISE,), False),
+        ((SIGN_OTHERWISE, GIVE_BACK), False),
     ],
-    ids=["both", "moved", "below", "other pointer", "unsigned", "left signed", "never signed"],
+    ids=[
+        *("both", "moved", "below", "other pointer", "unsigned", "left signed", "never signed"),
+        *("left signed with another key", "signed with another key"),
+    ],
 )
 def test_a_signed_return_address(before: tuple[int, ...], right: bool) -> None:
     assert (proved((NOP, *before, *DECLINES), NOP) == ALL) is right

@@ -1,4 +1,4 @@
-"""An instruction that only tells a cache of an address is refused."""
+"""Instructions that lifters take for nops, though they do something, are refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,23 @@ HINTS = (
     ("riscv64/looped", "13601500"),  # prefetch.r 0(a0)
     ("s390x/looped", "e31000000036"),  # pfd 1, 0
 )
-NOPS = (("x86_64/looped", "0f1f00"), ("riscv64/looped", "13000000"))
+SWITCHED = (
+    ("arm64/looped", "1f2303d5"),  # paciaz
+    ("arm64/looped", "3f2303d5"),  # paciasp
+    ("arm64/looped", "7f2303d5"),  # pacibsp
+    ("arm64/looped", "9f2103d5"),  # autia1716
+    ("arm64/looped", "ff2303d5"),  # autibsp
+    ("arm64/looped", "ff2003d5"),  # xpaclri
+    ("arm64/looped", "1f2503d5"),  # chkfeat x16
+    ("x86_64/looped", "f3480f1ec8909090"),  # rdsspq %rax
+)
+NOPS = (
+    ("x86_64/looped", "0f1f00"),
+    ("x86_64/looped", "f30f1efa90909090"),  # endbr64
+    ("riscv64/looped", "13000000"),
+    ("arm64/looped", "1f2003d5"),
+    ("arm64/looped", "5f2403d5"),  # bti c
+)
 
 
 def checked(name: str, code: str) -> None:
@@ -40,11 +56,17 @@ def checked(name: str, code: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "code"), HINTS)
-def test_refused(name: str, code: str) -> None:
+def test_one_that_tells_a_cache(name: str, code: str) -> None:
     with pytest.raises(Unsupported, match="only tells a cache of an address"):
         checked(name, code)
 
 
+@pytest.mark.parametrize(("name", "code"), SWITCHED)
+def test_one_that_may_be_switched_on(name: str, code: str) -> None:
+    with pytest.raises(Unsupported, match="only where that is switched on"):
+        checked(name, code)
+
+
 @pytest.mark.parametrize(("name", "code"), NOPS)
-def test_what_accesses_nothing_is_not(name: str, code: str) -> None:
+def test_one_that_does_nothing_is_not(name: str, code: str) -> None:
     checked(name, code)
