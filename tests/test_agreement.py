@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.proving import BINARIES, proved, target_of
-from tests.report.samples import PROVED, REFUTED
+from tests.report.samples import GETRANDOM, PROVED, REFUTED
 from verify.agreement import agreed
 from verify.arch import Reading
 from verify.cli import run
@@ -127,6 +127,15 @@ def test_what_is_disputed_has_no_counterexample() -> None:
     assert [one.counterexample for one in same.properties] == [
         one.counterexample for one in refuted.properties
     ]
+
+
+def test_what_is_disputed_has_no_calls() -> None:
+    refuted = replace(GETRANDOM, lifters=("vex",))
+    properties = (replace(one, verdict=Verdict.PROVED) for one in refuted.properties)
+    proof = replace(refuted, lifters=("pcode",), properties=tuple(properties))
+    assert any(one.history for one in refuted.properties)
+    assert any(one.pair for one in refuted.properties)
+    assert not any(one.history or one.pair for one in agreed(refuted, proof).properties)
 
 
 def in_variants(result: Result, *verdicts: Verdict) -> Result:

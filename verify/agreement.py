@@ -88,4 +88,6 @@ def _disputed(one: PropertyResult, other: PropertyResult, names: list[str]) -> P
         seconds=one.seconds + other.seconds,
         reason=f"fault of the harness: {', '.join(said)}",
         counterexample=None,
+        history=None,
+        pair=None,
     )

@@ -19,6 +19,7 @@ from sarif_pydantic import Sarif
 
 from tests.report import samples
 from verify.cli import run
+from verify.counterexample import Look, Observation
 from verify.report.command import Format
 from verify.resultjson import Failed, Failure, Outcome, dumps, inspections_to_json, to_json
 from verify.verdict import Result, Verdict
@@ -351,6 +352,18 @@ def test_sarif_is_read_back() -> None:
     assert first["region"] == {"startLine": 120}
     (notification,) = run_["invocations"][0]["toolExecutionNotifications"]
     assert notification["message"]["text"] == "x.so: is no ELF # file"
+
+
+def test_a_pair_of_calls_is_where_they_part() -> None:
+    (refuted,) = (one for one in samples.GETRANDOM.properties if one.pair is not None)
+    assert refuted.pair is not None
+    place = Observation(Look.DEPENDENCE, 0x530)
+    parted = replace(refuted, pair=replace(refuted.pair, observation=place))
+    for one, address in ((refuted, 0x510), (parted, 0x530)):
+        text = rendered("sarif", Outcome((replace(samples.GETRANDOM, properties=(one,)),)))
+        (result,) = json.loads(text)["runs"][0]["results"]
+        where = result["locations"][0]["physicalLocation"]["address"]
+        assert where["absoluteAddress"] == address
 
 
 # In-toto Attestation Framework: Statement v1, ResourceDescriptor v1, predicate test-result v0.1.

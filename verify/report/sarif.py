@@ -91,6 +91,8 @@ def _location(
         address = check.instructions[0]
     if shown is not None and shown.deviation is not None:
         address = shown.deviation
+    if found.pair is not None and found.pair.observation.instruction is not None:
+        address = found.pair.observation.instruction
     artifact: dict[str, Any] = {"uri": _file(result)[0], "index": number}
     region: dict[str, Any] = {}
     if shown is not None and (source := shown.source.rpartition(":"))[0] and source[2].isdigit():
