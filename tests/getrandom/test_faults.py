@@ -65,6 +65,11 @@ def test_pairs_show_what_is_listed(fault: Fault) -> None:
     assert paired(fault, faulty(fault)) == set(fault.refuted_by)
 
 
+def test_pairs_say_nothing_where_other_bytes_are_given_out() -> None:
+    (fault,) = (one for one in FAULTS if named(one) == "loongarch64/pos-not-reset")
+    assert paired(fault, faulty(fault)) == set()
+
+
 @pytest.mark.every_fault
 @pytest.mark.parametrize("fault", FAULTS, ids=named)
 def test_a_fault_breaks_what_is_listed_with_it(fault: Fault) -> None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verify.getrandom.claims import Claim
+from verify.getrandom.blame import blame
+from verify.getrandom.claims import RESTS_ON, Claim
 from verify.getrandom.pairs import FEW_BYTES, LONGER, QUIET, any_secrets, ones, quiet, some, unequal
 from verify.getrandom.remnants import remnants
 from verify.getrandom.residues import residues
 from verify.getrandom.steered import accessed, steered
+from verify.history.specified import Overrun, Unanswered, specified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +32,7 @@ def interferences(program: Program, *, accesses: bool = True) -> dict[Claim, See
     """
     found: dict[Claim, Seen] = {}
     for one in _seen(program, accesses=accesses):
-        if one.property not in found:
+        if one.property not in found and _stands(program, one):
             shown = [again(program, one.property, one.pair) for _ in range(2)]
             if shown[0] is not None and shown[0] == shown[1]:
                 found[one.property] = shown[0]
@@ -49,4 +51,18 @@ def again(program: Program, claim: Claim, pair: Pair) -> Seen | None:
     """What executing a pair shows of a property, if it shows it broken."""
     looks = (steered, accessed) if claim is Claim.TIMING else (residues, remnants)
     found = (one for look in looks for one in look(program, [pair]))
-    return next((one for one in found if one.property is claim), None)
+    return next((one for one in found if one.property is claim and _stands(program, one)), None)
+
+
+def _stands(program: Program, one: Seen) -> bool:
+    """Whether neither call has broken a property on which this one rests: which bytes are given
+    out, so that all others are secret, is what the specification says."""
+    needed = RESTS_ON.get(one.property, ())
+    for step, done in zip(one.pair.steps, one.done, strict=True):
+        try:
+            (right,) = specified(program, (step,))
+        except (Unanswered, Overrun):
+            return False
+        if not blame(program, step, right, done).keys().isdisjoint(needed):
+            return False
+    return True
