@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verify.forked import WorkerError, forked
+from verify.forked import WorkerError, beside, forked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,5 +73,34 @@ def test_no_process_is_left() -> None:
     before = multiprocessing.active_children()
     with closing(forked([tells, waits], 2)) as results:
         next(results)
+        assert len(multiprocessing.active_children()) == len(before) + 1
+    assert multiprocessing.active_children() == before
+
+
+def test_beside() -> None:
+    """It runs until it is told something, and gives the result."""
+    before = multiprocessing.active_children()
+    with beside(lambda wait: (os.getpid(), wait() + 1)) as other:
+        other.tell(2)
+        result = other.result()
+    assert not isinstance(result, WorkerError)
+    process, number = result
+    assert number == 3
+    assert process != os.getpid()
+    assert multiprocessing.active_children() == before
+
+
+@pytest.mark.parametrize(("task", "what"), [(fails, "ValueError: one line"), (dies, "-9")])
+def test_beside_fails(task: Callable[[Callable[[], object]], int], what: str) -> None:
+    with beside(task) as other:
+        other.tell("nobody hears")
+        result = other.result()
+    assert isinstance(result, WorkerError)
+    assert what in str(result)
+
+
+def test_beside_ends_with_the_context() -> None:
+    before = multiprocessing.active_children()
+    with beside(lambda wait: wait()):
         assert len(multiprocessing.active_children()) == len(before) + 1
     assert multiprocessing.active_children() == before

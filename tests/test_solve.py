@@ -56,7 +56,7 @@ def test_verdict(
     assert (check.verdict, check.reason) == (verdict, reason)
     assert (check.id, check.claim, check.instances) == ("a/b", "x is y", 3)
     assert check.instructions == (0x400, 0x404)
-    assert check.seconds >= 0
+    assert check.seconds is not None and check.seconds >= 0
     assert decided.proved == (verdict is Verdict.PROVED)
     assert decided.candidate == (verdict is Verdict.REFUTED)
     if decided.candidate:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from verify.verdict import Check, PropertyResult, Result, VariantVerdict, Verdict
+from verify.verdict import Check, PropertyResult, Result, VariantVerdict, Verdict, together
 
 NAMES = {"vex": "VEX", "pcode": "SLEIGH"}
 """What the engines' lifters are called."""
@@ -71,7 +71,7 @@ def _both(one: PropertyResult, other: PropertyResult, second: Result) -> Propert
     """A property on which both agree, with the obligations of both."""
     return replace(
         one,
-        seconds=one.seconds + other.seconds,
+        seconds=together((one.seconds, other.seconds)),
         checks=(*one.checks, *_other_checks(other, second.lifters[0])),
     )
 
@@ -85,7 +85,7 @@ def _disputed(one: PropertyResult, other: PropertyResult, names: list[str]) -> P
     return replace(
         one,
         verdict=Verdict.UNKNOWN,
-        seconds=one.seconds + other.seconds,
+        seconds=together((one.seconds, other.seconds)),
         reason=f"fault of the harness: {', '.join(said)}",
         counterexample=None,
         history=None,

@@ -20,6 +20,7 @@ from verify.verdict import (
     VariantSummary,
     VariantVerdict,
     Verdict,
+    together,
     worst,
 )
 
@@ -115,7 +116,7 @@ def _property(names: Sequence[str], parts: Sequence[PropertyResult]) -> Property
     )
     return replace(
         decisive,
-        seconds=sum(part.seconds for part in parts),
+        seconds=together(part.seconds for part in parts),
         checks=checks,
         findings=_findings(names, [part.findings for part in parts]),
         variant="" if verdict is Verdict.PROVED else names[number],

@@ -11,11 +11,12 @@ import os
 import signal
 import traceback
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkProcess
@@ -85,6 +86,46 @@ def forked[T](
             process.kill()
             process.join()
             connection.close()
+
+
+@dataclass(frozen=True)
+class Beside[T]:
+    """A task that runs beside this process: `tell` sends it plain data, and `result` waits for what
+    it returns, or how it failed."""
+
+    tell: Callable[[Any], None]
+    result: Callable[[], T | WorkerError]
+
+
+@contextmanager
+def beside[T](task: Callable[[Callable[[], Any]], T]) -> Iterator[Beside[T]]:
+    """Begin a task at once, which is given what waits for data; its process ends with the
+    context."""
+    hears, says = _CONTEXT.Pipe(duplex=False)
+
+    def run(_: Tell) -> T:
+        says.close()
+        return task(hears.recv)
+
+    def tell(what: Any) -> None:
+        # That the task has failed and does not hear is for its result to say.
+        with suppress(OSError):
+            says.send(what)
+
+    def result() -> T | WorkerError:
+        message = _received(connection)
+        process.join()
+        return cast("T | WorkerError", _value(message, process))
+
+    connection, process = _started(run)
+    hears.close()
+    try:
+        yield Beside(tell, result)
+    finally:
+        process.kill()
+        process.join()
+        connection.close()
+        says.close()
 
 
 def _started(task: Callable[[Tell], Any]) -> tuple[Connection, ForkProcess]:

@@ -85,13 +85,13 @@ class Check:
 
     `claim` is one line of English. `instructions` are the addresses that it came from,
     `instances` the number of places in the proof that need the same formula. `seconds` is wall
-    time, `reason` tells why it is UNKNOWN.
+    time, None where others were decided in the same; `reason` tells why it is UNKNOWN.
     """
 
     id: str
     claim: str
     verdict: Verdict
-    seconds: float
+    seconds: float | None
     instances: int = 1
     instructions: tuple[int, ...] = ()
     reason: str = ""
@@ -99,12 +99,15 @@ class Check:
 
 @dataclass(frozen=True)
 class PropertyResult:
-    """One property of one target: verdict, its obligations, what it found besides."""
+    """One property of one target: verdict, its obligations, what it found besides.
+
+    `seconds` is wall time, None where others were shown in the same.
+    """
 
     property: str
     title: str
     verdict: Verdict
-    seconds: float
+    seconds: float | None
     checks: tuple[Check, ...] = ()
     findings: tuple[str, ...] = ()
     reason: str = ""
@@ -314,3 +317,9 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
     """The first of REFUTED, UNKNOWN, VACUOUS, PROVED that occurs; UNKNOWN for none at all."""
     found = set(verdicts)
     return next((verdict for verdict in _ORDER if verdict in found), Verdict.UNKNOWN)
+
+
+def together(times: Iterable[float | None]) -> float | None:
+    """The sum of some times; None where one of them is not known."""
+    known = list(times)
+    return None if None in known else sum(one for one in known if one is not None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tests.getrandom.adversaries import target_in
 from tests.history.programs import BINARIES
 from verify.arch.kerneldata import Layout
-from verify.getrandom.covering import ANYTHING, covers, most_general
+from verify.getrandom.covering import ANYTHING, covers, most_general, state_at
 from verify.getrandom.paths import Path
 from verify.getrandom.setting import Setting, entry_machine, memory_of, setting_of
 from verify.image import open_images
@@ -90,3 +90,24 @@ def test_the_most_general_stand_for_all() -> None:
     wide, other = at_head({"t0": FREE, "t1": WORD}), at_head({"t0": WORD, "t1": OTHER})
     assert most_general([*narrow, wide, other, *narrow]) == [wide, other]
     assert most_general(narrow) == narrow
+
+
+def test_a_digest_tells_states_apart() -> None:
+    path, later, known, given_up = (at_head({"t0": WORD}, OTHER) for _ in range(4))
+    later.machine.pc += 4
+    memory_of(given_up.machine).given_up = frozenset({-16})
+    others = (
+        at_head({"t0": OTHER}, OTHER),
+        at_head({"t1": WORD}, OTHER),
+        at_head({"t0": WORD}, WORD),
+        at_head({"t0": WORD}),
+        replace(known, facts=(unsigned_less_equal(WORD, OTHER),)),
+        replace(known, facts=(unsigned_less_equal(OTHER, WORD),)),
+        later,
+        given_up,
+    )
+    digests = {state_at(setting(), one) for one in (path, *others)}
+    assert len(digests) == 1 + len(others)
+    assert state_at(setting(), at_head({"t0": WORD}, OTHER)) == state_at(setting(), path)
+    setting().read(path.machine, "t5")
+    assert state_at(setting(), at_head({"t0": WORD}, OTHER)) == state_at(setting(), path)

@@ -19,16 +19,17 @@ from tests.getrandom.adversaries import (
     WORDS_CHECKED,
     Adversary,
     built,
+    entry_of,
     few,
     target_in,
 )
-from tests.getrandom.trouble import BAD, TROUBLE
+from tests.getrandom.trouble import BAD, BESIDE, TROUBLE
 from tests.history.programs import BINARIES, FAULTS, FAULTS_ELSEWHERE, LAYOUTS, PROGRAMS, named
 from verify.arch.kerneldata import Layout
 from verify.getrandom.claims import Claim
-from verify.getrandom.prove import prove_getrandom
+from verify.getrandom.prove import DEFAULT, prove_getrandom
 from verify.image import open_images
-from verify.verdict import Verdict
+from verify.verdict import PropertyResult, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,6 +71,23 @@ def proved(
 def test_a_good_one_for_few_calls(architecture: str) -> None:
     path = BINARIES / f"{architecture}/getrandom.so"
     assert proved(path, target_in(path), more=FEW) == DECIDED
+
+
+@pytest.mark.parametrize("wrong", [None, BAD], ids=["good", "bad"])
+def test_the_same_with_several_processes(wrong: Adversary | None, tmp_path: Path) -> None:
+    path = wrong.path(tmp_path, "loongarch64") if wrong else BINARIES / "loongarch64/getrandom.so"
+    target, entry = target_in(path), entry_of(path)
+    one, several = (
+        prove_getrandom(target, entry, None, FEW, replace(DEFAULT, jobs=jobs)) for jobs in (1, 2)
+    )
+    assert _timeless(one) == _timeless(several)
+
+
+def _timeless(results: Iterable[PropertyResult]) -> list[PropertyResult]:
+    return [
+        replace(one, checks=tuple(replace(check, seconds=None) for check in one.checks))
+        for one in results
+    ]
 
 
 @pytest.mark.every_fault
@@ -182,6 +200,12 @@ def test_of_a_third_attempt_nothing_is_known(tmp_path: Path) -> None:
     (adversary,) = (one for one in ADVERSARIES if one.name == "third-attempt")
     path = adversary.path(tmp_path, "loongarch64")
     assert proved(path, target_in(path), more=FEW) == {Claim.PARAMS}
+
+
+@pytest.mark.every_fault
+def test_of_a_register_only_the_bits_that_are_kept_count(tmp_path: Path) -> None:
+    path = BESIDE.path(tmp_path, "loongarch64")
+    assert proved(path, target_in(path), more=FEW) == DECIDED
 
 
 def test_one_that_leaves_bytes_and_is_steered_by_them(tmp_path: Path) -> None:

@@ -93,6 +93,21 @@ STEERED = (
 )
 """What they do, and how long it takes, depends on a byte of the batch, or on what nobody set."""
 
+_HIDDEN = '__asm__ volatile("" : "+r"(both));'
+BESIDE = _ending(
+    "pos-beside-a-byte",
+    Claim.TIMING,
+    f"u32 both = (u32){_LAST} << 8 | (u8)(state->pos - 1); {_HIDDEN} state->pos = both + 1;",
+)
+"""Breaks nothing: it computes pos in a register beside a byte of the batch, and stores only pos, so
+that the byte does not steer the next attempt."""
+CARRIED = _ending(
+    "pos-with-a-carry-from-a-byte",
+    Claim.TIMING,
+    f"u32 both = (u32)state->pos << 8 | {_LAST}; {_HIDDEN} state->pos = (both + 255) >> 8;",
+)
+"""The same with the byte where a carry into pos comes from: it steers the next attempt."""
+
 ASTRAY = (
     _ending("written-behind-the-amount", Claim.FOOTPRINT, f"to[0] = {_LAST};"),
     _ending("padding-of-the-state-written", Claim.FOOTPRINT, "((volatile u8 *)state)[140] = 0;"),
@@ -158,7 +173,7 @@ LASTING = (
 )
 """They are not shown to end."""
 
-TROUBLE = (*LEAVING, *STEERED, *ASTRAY, *LASTING)
+TROUBLE = (*LEAVING, *STEERED, CARRIED, *ASTRAY, *LASTING)
 
 BAD = _ending(
     "bad",

@@ -15,6 +15,7 @@ from itertools import pairwise
 from specs.opaque_state import BATCH_BYTES
 from verify.getrandom.contracts import counter_at, set_counter
 from verify.getrandom.covering import ANYTHING, most_general
+from verify.getrandom.dependence import dependences
 from verify.getrandom.events import Field, PageRead, Zero
 from verify.getrandom.joins import Joins
 from verify.getrandom.loops import Closed
@@ -33,7 +34,6 @@ from verify.terms import (
     linear,
     unsigned_less_equal,
     var,
-    variables,
     zero_extend,
 )
 
@@ -74,34 +74,40 @@ class Attempts:
         """The loops that were closed by induction."""
         return self._joins.loops.closed
 
-    def parts(self, more: Iterable[Term] = ()) -> tuple[Part, ...]:
-        """The first part, and second ones for all states that the first comes back in.
+    def begun(self, more: Iterable[Term] = ()) -> Part:
+        """All paths from the entry to where one comes to the head of the retry loop for the first
+        time, or returns.
 
         `more` are assumptions on top of what a caller grants. Raises Unsupported.
         """
         setting = self._walker.setting
         machine = entry_machine(setting)
-        start = Path(machine, (*granted(setting, machine), *more))
-        first = self.part(start, const(0, 64), once=True)
-        starts = most_general(self.again(path, first.slot) for path in first.back)
-        return first, *(self.part(start, AGAIN_COUNTER, once=False) for start in starts)
+        part = self.part(Path(machine, (*granted(setting, machine), *more)), const(0, 64))
+        return replace(part, back=tuple(replace(path, first=path) for path in part.back))
 
-    def part(self, start: Path, counter: Term, *, once: bool) -> Part:
-        """All paths that end where one comes to the head of the retry loop; if `once`, where one
-        comes there for the second time."""
+    def parts(self, begun: Part) -> tuple[Part, ...]:
+        """The first part, which begins so, and second ones for all states that it comes back in.
+
+        Raises Unsupported.
+        """
+        gone_on = self.part(begun.start, begun.counter, begun.back)
+        first = replace(gone_on, returned=(*begun.returned, *gone_on.returned))
+        starts = most_general(self.again(path, first.slot) for path in first.back)
+        return first, *(self.part(start, AGAIN_COUNTER) for start in starts)
+
+    def part(self, start: Path, counter: Term, paths: Sequence[Path] | None = None) -> Part:
+        """All paths from the start, or from where some of them have come to, that end where one
+        comes to the head of the retry loop."""
         returned, back = [], []
-        pending = [(start, once)]
+        pending = [start] if paths is None else list(paths)
         while pending:
-            path, free = pending.pop()
-            for after in self._joins.step(path):
+            for after in self._joins.step(pending.pop()):
                 if sum(isinstance(event, PageRead) for event in after.events) > _MOST_READS:
                     raise Unsupported(after.machine.pc, "the data page is read again and again")
                 if after.returned:
                     returned.append(after)
                 elif after.machine.pc != self._head:
-                    pending.append((after, free))
-                elif free:
-                    pending.append((replace(after, first=after), False))
+                    pending.append(after)
                 else:
                     back.append(after)
         slots = {memory_of(path.machine).counter for path in (*returned, *back)} - {None}
@@ -128,12 +134,12 @@ class Attempts:
             stack.write(offset, machine.converter.leaf(again))
         if slot is not None:
             left = counter_at(self._walker.setting, path.machine, slot)
-            self._stands(path, AGAIN_COUNTER, variables([left]))
+            self._stands(path, AGAIN_COUNTER, dependences([left]))
             set_counter(self._walker.setting, machine, slot, AGAIN_COUNTER)
             memory.counter = slot
         memory.region(Field.POS, Linear(width, 0)).write(0, machine.converter.leaf(AGAIN_POS))
         left = path.machine.converter.term(memory_of(path.machine).pos())
-        self._stands(path, AGAIN_POS, variables([left]))
+        self._stands(path, AGAIN_POS, dependences([left]))
         memory.epoch, memory.key, memory.answers = 0, "state", 0
         self._stands(path, _BELOW, memory.below)
         memory.copied, memory.below = frozenset(), frozenset({_BELOW})
@@ -160,7 +166,7 @@ class Attempts:
         if now.value is not None:
             return now
         unknown = var(name, now.width)
-        self._stands(path, unknown, variables([now]))
+        self._stands(path, unknown, dependences([now]))
         return unknown
 
     def _kept(self, path: Path, machine: Machine, offset: int, size: int) -> Term:

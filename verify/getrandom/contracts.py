@@ -6,6 +6,7 @@ from specs.contract import BLOCK_BYTES, REFILL_BLOCKS
 from specs.opaque_state import KEY_OFFSET
 from verify.arch import ON_STACK, Saved
 from verify.getrandom.answers import answered
+from verify.getrandom.dependence import dependences
 from verify.getrandom.events import Keystream, SystemCall
 from verify.getrandom.mapped import address_in
 from verify.getrandom.memory import BUFFER, STATE
@@ -25,7 +26,6 @@ from verify.terms import (
     extract,
     linear,
     unsigned_less_equal,
-    variables,
     zero_extend,
 )
 
@@ -88,7 +88,7 @@ def chacha20(setting: Setting, machine: Machine, facts: Facts, questions: Questi
     slots = [(frame + offset, length) for offset, length in setting.architecture.linkage_area]
     below = [(offset, length, value) for offset, length, value in stack if offset < frame]
     left = [*below, *(one for one in stack if any(_overlap(one[:2], slot) for slot in slots))]
-    held = _held(machine).union(variables(machine.converter.term(value) for *_, value in left))
+    held = _held(machine).union(dependences(machine.converter.term(value) for *_, value in left))
     held = memory.below = held | memory.below
     for register in setting.architecture.registers:
         if register.saved is Saved.CALLER:
@@ -177,7 +177,7 @@ def _leave(
 
 def _held(machine: Machine) -> frozenset[Term]:
     """The variables of all that is in registers."""
-    return variables(machine.converter.term(value) for *_, value in machine.registers)
+    return dependences(machine.converter.term(value) for *_, value in machine.registers)
 
 
 def _destroy(setting: Setting, machine: Machine, name: str, held: frozenset[Term]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 
+from verify.getrandom.dependence import dependences
 from verify.getrandom.paths import Path
-from verify.getrandom.setting import memory_of
-from verify.terms import Term, extract, variables
+from verify.getrandom.setting import Setting, memory_of
+from verify.terms import Term, extract, postorder
 
 ANYTHING = "again "
 """Prefix of the variables that stand for anything in registers and on the stack, each of them in
@@ -39,12 +41,39 @@ def covers(general: Path, special: Path) -> bool:
     return all(_is_anything(word) or word is other for word, other in _words(general, special))
 
 
+def state_at(setting: Setting, path: Path) -> str:
+    """A digest of all that a path at the head of the retry loop goes on from: what holds on it, and
+    what registers and memory hold."""
+    machine = path.machine.copy()
+    memory = memory_of(machine)
+    registers = setting.engine.layout.registers.values()
+    whole = sorted({setting.engine.layout.enclosing(*one)[1:] for one in registers})
+    terms = [machine.converter.term(machine.registers.read(*one)) for one in whole]
+    places: list[object] = [memory.counter, sorted(memory.given_up)]
+    for (region, index), cells in memory.cells().items():
+        for offset, size, value in cells:
+            places.append((region, offset, size))
+            terms += (index.term(), machine.converter.term(value))
+    told = machine.pc, places, _plain((*path.facts, *terms))
+    return hashlib.sha256(repr(told).encode()).hexdigest()
+
+
+def _plain(terms: Sequence[Term]) -> object:
+    """Plain data that tell terms as they are, each part of them once."""
+    numbers: dict[Term, int] = {}
+    told = []
+    for part in postorder(terms):
+        told.append((part.op, part.width, part.data, *(numbers[arg] for arg in part.args)))
+        numbers[part] = len(numbers)
+    return tuple(told), tuple(numbers[term] for term in terms)
+
+
 def _stand_in(general: Path, special: Path) -> None:
     """Note that the variables of one path that stand for anything stand for what another has."""
     origins = memory_of(general.machine).origins
     for word, other in _words(general, special):
         if _is_anything(word):
-            origins.stands_for(word, variables([other]))
+            origins.stands_for(word, dependences([other]))
 
 
 def _is_anything(word: Term) -> bool:

@@ -7,15 +7,30 @@ if the page has been zeroed since, 0; reads of in_use and of the generation give
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from verify.getrandom.attempts import AGAIN_COUNTER, Attempts, Part
-from verify.getrandom.covering import covers, most_general
+from verify.getrandom.covering import most_general, state_at
 from verify.getrandom.paths import Path, Walker
-from verify.getrandom.setting import memory_of
+from verify.getrandom.setting import Setting, memory_of
 from verify.lift.machine import Unsupported
 from verify.terms import const
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """What has to be known of the undisturbed code, as plain data: where it has ChaCha20's counter,
+    as in `Part`, and digests of the states in which it begins second attempts."""
+
+    slot: int | None
+    states: frozenset[str]
+
+
+def undisturbed(setting: Setting, parts: Sequence[Part]) -> Undisturbed:
+    """That of code whose undisturbed paths are these."""
+    states = frozenset(state_at(setting, part.start) for part in parts[1:])
+    return Undisturbed(parts[0].slot, states)
 
 
 @dataclass(frozen=True)
@@ -29,33 +44,27 @@ class Disturbed:
     more: tuple[Part, ...]
 
 
-def heads(part: Part) -> tuple[Path, ...]:
-    """The paths of a first part as they come to the head of the retry loop for the first time."""
-    found = {id(path.first): path.first for path in (*part.returned, *part.back)}
-    return tuple(path for path in found.values() if path is not None)
-
-
-def disturbed(walker: Walker, parts: Sequence[Part], head: Path) -> Disturbed:
-    """What may come of one of the heads of code whose undisturbed paths are `parts`.
+def disturbed(walker: Walker, head: Path, known: Callable[[], Undisturbed]) -> Disturbed:
+    """What may come of one of the heads; `known` is asked when that is walked.
 
     Raises Unsupported, also for an access to the batch that is not shown to lie in it.
     """
-    attempts, undisturbed = Attempts(walker), parts[0]
-    first = attempts.part(replace(_set(head, True), first=head), const(0, 64), once=False)
+    attempts = Attempts(walker)
+    first = attempts.part(replace(_set(head, True), first=head), const(0, 64))
     if not first.returned:
         raise Unsupported(head.machine.pc, "no disturbed call is shown to return")
-    slots = {part.slot for part in (undisturbed, first)} - {None}
-    if len(slots) > 1:
+    starts = most_general(attempts.again(path, first.slot) for path in first.back)
+    second = tuple(attempts.part(start, AGAIN_COUNTER) for start in starts)
+    calm = known()
+    if calm.slot not in (None, first.slot):
         raise Unsupported(walker.setting.entry, "ChaCha20's counter has two places")
-    slot = next(iter(slots), None)
-    starts = most_general(attempts.again(path, slot) for path in first.back)
     return Disturbed(
         first,
-        tuple(attempts.part(start, AGAIN_COUNTER, once=False) for start in starts),
+        second,
         tuple(
-            attempts.part(_set(start, False), AGAIN_COUNTER, once=False)
+            attempts.part(_set(start, False), AGAIN_COUNTER)
             for start in starts
-            if not any(covers(part.start, start) for part in parts[1:])
+            if state_at(walker.setting, start) not in calm.states
         ),
     )
 

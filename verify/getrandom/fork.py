@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from specs.getrandom import most_bytes
 from specs.opaque_state import BATCH_BYTES, KEY_BYTES, KEY_OFFSET
@@ -19,7 +19,7 @@ from verify.getrandom.answers import port_of, returned
 from verify.getrandom.attempts import Part
 from verify.getrandom.claims import Claim, Difference
 from verify.getrandom.compare import differences
-from verify.getrandom.disturbed import disturbed
+from verify.getrandom.disturbed import Undisturbed, disturbed
 from verify.getrandom.events import (
     Constant,
     Copy,
@@ -66,14 +66,14 @@ def early_differences(setting: Setting, part: Part, questions: Questions) -> Ite
 
 
 def disturbed_differences(
-    setting: Setting, parts: Sequence[Part], head: Path, questions: Questions
+    setting: Setting, head: Path, questions: Questions, known: Callable[[], Undisturbed]
 ) -> Iterator[Difference]:
     """Everything in which it is not shown that a zeroed page does no harm to the calls that come to
-    one head of the retry loop, given what is proved of `parts`, the undisturbed code.
+    one head of the retry loop, given what is proved of the undisturbed code.
 
     Raises Unsupported where the disturbed code goes where it may not.
     """
-    found = disturbed(Walker(setting, questions), parts, head)
+    found = disturbed(Walker(setting, questions), head, known)
     for path in (*found.first.returned, *found.first.back):
         yield from _Word(setting, questions, path, path.events).attempt(_CLAIM)
     for part in found.second:

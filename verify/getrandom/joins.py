@@ -15,6 +15,7 @@ from itertools import repeat
 
 import networkx
 
+from verify.getrandom.dependence import dependences
 from verify.getrandom.events import Copy, Event, Moved
 from verify.getrandom.loops import Loops, NotMoving
 from verify.getrandom.origins import COPIED, JOINED
@@ -23,7 +24,7 @@ from verify.getrandom.questions import Facts
 from verify.getrandom.setting import memory_of
 from verify.lift.machine import Machine
 from verify.prove.cfg import ControlFlow
-from verify.terms import Linear, Term, equal, evaluate, linear, variables
+from verify.terms import Linear, Term, equal, evaluate, linear
 
 _END = -1
 _MOST_PLACES = 4
@@ -88,10 +89,14 @@ class Joins:
         moving since the start."""
         found, pending = [], list(paths)
         while pending:
-            for after in self.loops.step(pending.pop()):
+            path = pending.pop()
+            for after in self.loops.step(path):
                 new = after.events[len(start.events) :]
                 if after.returned or not all(isinstance(one, Moved) for one in new):
                     raise NotMoving
+                if len(after.events) > len(path.events):
+                    # What is known of it now is known on all paths that come of this one.
+                    self._ranges(after, new)
                 if after.machine.pc == end:
                     found.append(after)
                 elif after.machine.pc in self._never:
@@ -230,7 +235,7 @@ def anything_else(paths: Sequence[Path]) -> Machine:
             unknown = memory.origins.fresh(JOINED, 8 * size)
             for path, term in zip(paths, terms, strict=True):
                 copied = memory_of(path.machine).copied
-                held = memory.origins.settled(variables([term]), copied, COPIED)
+                held = memory.origins.settled(dependences([term]), copied, COPIED)
                 memory.origins.stands_for(unknown, held)
             machine.registers.write(offset, machine.converter.leaf(unknown))
     memory.copied = frozenset.intersection(*(memory_of(path.machine).copied for path in paths))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from verify.getrandom.bounds import Equation, candidates
+from verify.getrandom.dependence import dependences
 from verify.getrandom.events import Moved
 from verify.getrandom.origins import COPIED, MOVED, is_called
 from verify.getrandom.paths import Path, Walker
@@ -283,8 +284,8 @@ def _note_sources(first: Machine, generic: Machine, back: Machine) -> None:
     for offset, size, value in list(generic.registers):
         unknown = generic.converter.term(value)
         if unknown.op == "var" and is_called(unknown, MOVED):
-            before = variables([first.converter.term(first.registers.read(offset, size))])
-            after = variables([back.converter.term(back.registers.read(offset, size))])
+            before = dependences([first.converter.term(first.registers.read(offset, size))])
+            after = dependences([back.converter.term(back.registers.read(offset, size))])
             after = memory.origins.settled(after, memory.copied, COPIED)
             memory.origins.stands_for(unknown, before | after)
 

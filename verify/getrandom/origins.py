@@ -42,17 +42,18 @@ class Origins:
 
     def stands_for(self, unknown: Term, sources: Iterable[Term]) -> None:
         """What a variable stands for may depend on these variables as well."""
-        self.sources[unknown] = self.sources.get(unknown, frozenset()).union(sources)
+        # All registers behind a call share the same set.
+        before, more = self.sources.get(unknown), frozenset(sources)
+        self.sources[unknown] = more if before is None else before | more
 
     def reached(self, held: Iterable[Term]) -> frozenset[Term]:
         """These variables, and all that they may depend on."""
         found: set[Term] = set()
-        pending = list(held)
+        pending = set(held)
         while pending:
-            one = pending.pop()
-            if one not in found:
-                found.add(one)
-                pending += self.sources.get(one, ())
+            found |= pending
+            behind = {id(one): one for one in map(self.sources.get, pending) if one is not None}
+            pending = set().union(*behind.values()) - found
         return frozenset(found)
 
     def settled(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from specs.opaque_state import BATCH_BYTES
@@ -16,8 +16,10 @@ from verify.getrandom.events import BatchRead, Event, PageRead, Stored, Zero
 from verify.getrandom.mapped import address_in, mapped
 from verify.getrandom.namespaces import placed, said_of_namespace
 from verify.getrandom.questions import Facts, Questions
+from verify.getrandom.ranges import joined
 from verify.getrandom.setting import Setting, granted_of, memory_of
 from verify.getrandom.words import WORD_BYTES, whole
+from verify.lift.cells import Cells
 from verify.lift.engine import Block, Successor
 from verify.lift.machine import Machine, Unsupported
 from verify.prove.setting import UNDESCRIBED, undescribed
@@ -78,6 +80,8 @@ class Walker:
         self.steering: dict[Steering, None] = {}
         self._lifted: dict[int, Block] = {}
         self._cut: set[int] = set()
+        self._decided: set[int] = set()
+        """The hashes of values without a choice."""
 
     @cached_property
     def owners(self) -> dict[int, int]:
@@ -175,16 +179,7 @@ class Walker:
         while pending:
             path = pending.pop()
             machine = path.machine
-            condition = next(
-                (
-                    part.args[0]
-                    for part in postorder(
-                        [machine.converter.term(v) for _, v in self._values(machine)]
-                    )
-                    if part.op == "ite"
-                ),
-                None,
-            )
+            condition = self._open(machine)
             if condition is None:
                 found.append(path)
                 continue
@@ -199,23 +194,33 @@ class Walker:
                 )
         return found
 
-    def _values(self, machine: Machine) -> Iterator[tuple[Callable[[Any], None], Any]]:
-        """What registers, stack and pos hold where that is no variable or constant, and how to
-        write something else there. Conditions are left out: a branch on one decides it."""
-        memory = memory_of(machine)
-        for cells in (machine.registers, *memory.cells().values()):
+    def _open(self, machine: Machine) -> Term | None:
+        """The condition of a choice in what registers, stack and pos hold; None without any."""
+        for _, _, value in self._values(machine):
+            # The converter keeps the value, so that its hash stays its own.
+            if value.hash() not in self._decided:
+                parts = postorder([machine.converter.term(value)])
+                condition = next((part.args[0] for part in parts if part.op == "ite"), None)
+                if condition is not None:
+                    return condition
+                self._decided.add(value.hash())
+        return None
+
+    def _values(self, machine: Machine) -> Iterator[tuple[Cells, int, Any]]:
+        """What registers, stack and pos hold: where, at which offset, and the value. Conditions are
+        left out: a branch on one decides it."""
+        for cells in (machine.registers, *memory_of(machine).cells().values()):
             for offset, _, value in cells:
-                if cells is machine.registers and offset in self.setting.conditions:
-                    continue
-                if machine.converter.term(value).args:
-                    yield partial(cells.write, offset), value
+                if cells is not machine.registers or offset not in self.setting.conditions:
+                    yield cells, offset, value
 
     def _chosen(self, machine: Machine, condition: Term, value: Term) -> Machine:
         """The machine where a condition is true or false."""
         machine = machine.copy()
-        for write, held in list(self._values(machine)):
-            (term,) = substitute([machine.converter.term(held)], {condition: value})
-            write(machine.converter.leaf(self.setting.simplify(term)))
+        for cells, offset, held in list(self._values(machine)):
+            if held.hash() not in self._decided:
+                (term,) = substitute([machine.converter.term(held)], {condition: value})
+                cells.write(offset, machine.converter.leaf(self.setting.simplify(term)))
         return machine
 
     def _facts(self, path: Path, successor: Successor, *, forked: bool) -> Facts | None:
@@ -376,8 +381,8 @@ class Walker:
             raise Unsupported(event.at, "an access is not shown to lie within the batch")
         if isinstance(event, Zero) or memory_of(path.machine).disturbed:
             return
-        for zero in path.events:
-            if isinstance(zero, Zero) and zero.epoch == event.epoch:
+        for zero in joined(path.events):
+            if isinstance(zero, Zero) and zero.epoch == event.epoch and not _apart(zero, event):
                 apart = disjunction(
                     (
                         unsigned_less_equal(add(start, const(size, width)), zero.start.term()),
@@ -386,3 +391,18 @@ class Walker:
                 )
                 if not self.questions.follows(path.facts, apart):
                     raise Unsupported(event.at, "it may read of the batch what it has erased")
+
+
+def _apart(zero: Zero, read: BatchRead) -> bool:
+    """Whether a read of the batch is seen to lie in front of or behind what was erased of it.
+
+    That both lie in the batch is shown where they are made. So none of their ends wraps, and of two
+    that are a constant apart the order is known.
+    """
+    if not zero.size.is_constant or zero.size.constant <= 0:
+        return False
+    gaps = (
+        zero.start.plus(read.start.plus(read.size), -1),
+        read.start.plus(zero.start.plus(zero.size), -1),
+    )
+    return any(gap.is_constant and gap.constant >= 0 for gap in gaps)

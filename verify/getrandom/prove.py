@@ -1,25 +1,27 @@
 """What is proved of a compiled getrandom, property by property.
 
-The paths are walked first. What is left, comparing some of them with the specification, is a task;
-tasks can be done at once, and what comes of one is plain data.
+The paths are walked first, those of a zeroed page meanwhile if there are several processes. What is
+left, comparing some of them with the specification, is a task; tasks can be done at once, and what
+comes of one is plain data.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import batched, count, groupby
 
 from verify.arch.kerneldata import Layout
 from verify.decide import start_afresh
-from verify.forked import Tell, WorkerError, forked
+from verify.forked import Tell, WorkerError, beside, forked
 from verify.getrandom.attempts import Attempts, Part
 from verify.getrandom.claims import COMPARED, RESTS_ON, TITLES, Claim, Difference, Note
 from verify.getrandom.compare import differences
 from verify.getrandom.declining import declined, declines_all, may_decline
-from verify.getrandom.disturbed import heads
+from verify.getrandom.disturbed import Undisturbed, undisturbed
 from verify.getrandom.fork import disturbed_differences, early_differences
 from verify.getrandom.mapped import base_of
 from verify.getrandom.paths import Path, Walker
@@ -33,7 +35,7 @@ from verify.progress import Progress, Report
 from verify.prove.hints import refuse_hints
 from verify.target import Target
 from verify.terms import Term
-from verify.verdict import Caveat, Check, Contract, PropertyResult, Verdict
+from verify.verdict import Caveat, Check, Contract, PropertyResult, Verdict, together
 
 CAVEATS = (
     Caveat.LIFTER_UNCHECKED,
@@ -103,20 +105,16 @@ def prove_getrandom(
     under which the verdicts hold then. Of the options, budget and timeout are for one question to
     the solver, and up to `jobs` tasks are done at once, each in a process of its own.
     """
-    start = time.perf_counter()
     found: list[tuple[_Task, _Found]] = []
     reason = ""
     try:
         progress(Progress("execute", target.function.name, 0, 0))
         questions = Questions(options.budget, options.timeout)
-        tasks = _tasks(_setting(target, entry, layout), questions, tuple(more))
-        found += zip(tasks, _done(tasks, options.jobs, progress), strict=True)
+        setting = _setting(target, entry, layout)
+        found += _found(setting, questions, tuple(more), options.jobs, progress)
     except Unsupported as error:
         reason = _located(error, base_of(target))
-    seconds = (time.perf_counter() - start) / len(Claim)
-    return tuple(
-        _result(claim, found, reason, seconds) for claim in Claim if claim in options.properties
-    )
+    return tuple(_result(claim, found, reason) for claim in Claim if claim in options.properties)
 
 
 def _setting(target: Target, entry: int, layout: Layout | None) -> Setting:
@@ -139,11 +137,54 @@ def _setting(target: Target, entry: int, layout: Layout | None) -> Setting:
     return setting
 
 
-def _tasks(setting: Setting, questions: Questions, more: tuple[Term, ...]) -> list[_Task]:
-    """Walk all paths; what is left are these tasks. Raises Unsupported."""
+def _found(
+    setting: Setting, questions: Questions, more: tuple[Term, ...], jobs: int, progress: Report
+) -> list[tuple[_Task, _Found]]:
+    """Walk all paths, and do what is left then. Raises Unsupported.
+
+    With several processes one of them walks the disturbed ones meanwhile.
+    """
     walker = Walker(setting, questions)
     attempts = Attempts(walker)
-    parts = attempts.parts(more)
+    begun = attempts.begun(more)
+
+    def disturbed(known: Callable[[], Undisturbed]) -> list[_Task]:
+        known = cache(known)
+        return [
+            _Task(
+                "disturbed call",
+                frozenset({Claim.FORK}),
+                1,
+                setting.base,
+                partial(disturbed_differences, setting, head, questions, known),
+            )
+            for head in begun.back
+        ]
+
+    def meanwhile(wait: Callable[[], Undisturbed]) -> list[_Found]:
+        start_afresh()
+        return _each(disturbed(wait), lambda _: None)
+
+    with beside(meanwhile) if jobs > 1 and begun.back else nullcontext() as other:
+        parts = attempts.parts(begun)
+        known = undisturbed(setting, parts)
+        if other is not None:
+            other.tell(known)
+        tasks = _tasks(walker, attempts, parts)
+        behind = disturbed(lambda: known)
+        if other is None:
+            tasks += behind
+            return list(zip(tasks, _done(tasks, jobs, progress), strict=True))
+        found = list(zip(tasks, _done(tasks, jobs - 1, progress), strict=True))
+        result = other.result()
+    if isinstance(result, WorkerError):
+        raise result
+    return [*found, *zip(behind, result, strict=True)]
+
+
+def _tasks(walker: Walker, attempts: Attempts, parts: tuple[Part, ...]) -> list[_Task]:
+    """What is left to be done of the undisturbed paths. Raises Unsupported."""
+    setting, questions = walker.setting, walker.questions
     if not parts[0].returned or not questions.shown_possible(parts[0].start.facts):
         raise Unsupported(setting.entry, "no call is shown to return")
     declines = may_decline(setting) and declines_all(parts[0])
@@ -175,18 +216,11 @@ def _tasks(setting: Setting, questions: Questions, more: tuple[Term, ...]) -> li
             for claim, decide in _DECIDED.items()
         ),
     ]
-    disturbed = [
-        partial(early_differences, setting, parts[0], questions),
-        *(
-            partial(disturbed_differences, setting, parts, head, questions)
-            for head in heads(parts[0])
-        ),
-    ]
-    fork = frozenset({Claim.FORK})
+    early = partial(early_differences, setting, parts[0], questions)
     return [
         *compared,
         *decided,
-        *(_Task("disturbed call", fork, 1, setting.base, run) for run in disturbed),
+        _Task("disturbed call", frozenset({Claim.FORK}), 1, setting.base, early),
     ]
 
 
@@ -254,9 +288,7 @@ def _located(error: Unsupported, base: int) -> str:
     return f"{error.address - base:#x}: {error.reason}" if error.address else error.reason
 
 
-def _result(
-    claim: Claim, found: Sequence[tuple[_Task, _Found]], reason: str, seconds: float
-) -> PropertyResult:
+def _result(claim: Claim, found: Sequence[tuple[_Task, _Found]], reason: str) -> PropertyResult:
     """What was found of one claim; `reason` says why nothing was."""
     checks = _checks(claim, found)
     reason = reason or _reason(checks)
@@ -268,7 +300,7 @@ def _result(
         claim.value,
         TITLES[claim],
         Verdict.PROVED if proved else Verdict.UNKNOWN,
-        seconds,
+        None,  # The paths are walked for all of them.
         checks,
         findings=tuple(
             dict.fromkeys(
@@ -301,7 +333,7 @@ def _check(claim: Claim, what: str, found: Sequence[tuple[_Task, _Found]]) -> Ch
         f"{claim}/{what.replace(' ', '-')}",
         f"on each path of a {what}",
         Verdict.UNKNOWN if reason else Verdict.PROVED,
-        sum(one.seconds / len(task.claims) for task, one in found),
+        together(one.seconds if task.claims == {claim} else None for task, one in found),
         sum(task.paths for task, _ in found),
         reason=reason,
     )

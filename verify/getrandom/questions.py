@@ -7,20 +7,23 @@ not follow is remembered as values for which all facts hold and it does not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from zlib import crc32
 
 from verify.decide import DEFAULT_BUDGET, Answer, Decision, check, valid
 from verify.terms import TRUE, Term, evaluate, negate, postorder, substitute, var, variables
 
 type Facts = tuple[Term, ...]
 type _Values = Mapping[Term, int]
+type _Place = tuple[Term, tuple[int, ...]]
+"""A term with its own variables numbered, and which of those of a question they are."""
 
 _FEASIBLE = 200_000
 """Z3 resource units for whether a branch can be taken; it is followed where that is not known."""
+FRESH = "@"
+"""In the names of variables that are nowhere else."""
 _MOST_VALUES = 6
 """So many different values are remembered for the same facts."""
-_FRESH = "@"
-"""In the names of variables that are numbered."""
 
 
 class Questions:
@@ -32,10 +35,12 @@ class Questions:
     def __init__(self, budget: int = DEFAULT_BUDGET, timeout: float | None = None) -> None:
         self._budget = budget
         self._timeout = timeout
-        self._decisions: dict[tuple[Term, frozenset[Term]], Decision] = {}
+        self._decisions: dict[tuple[_Place, frozenset[_Place]], Decision] = {}
         self._followed: dict[Term, list[frozenset[Term]]] = {}
         self._values: dict[Facts, list[_Values]] = {}
         self._variables: dict[Term, frozenset[Term]] = {}
+        self._alike: dict[Term, tuple[Term, tuple[Term, ...]]] = {}
+        self._shapes: dict[Term, int] = {}
         self.asked = 0
 
     def follows(self, facts: Facts, claim: Term) -> bool:
@@ -50,7 +55,7 @@ class Questions:
             return True
         if any(not _holds((claim,), values) for values in self._known_values(facts)):
             return False
-        for some in dict.fromkeys((self._near(facts, claim), facts)):
+        for some in dict.fromkeys((*self._first(facts, claim), self._near(facts, claim), facts)):
             decision = self._decision(some, claim)
             if decision.answer is Answer.UNSAT:
                 self._followed.setdefault(claim, []).append(frozenset(some))
@@ -68,7 +73,7 @@ class Questions:
             return True
         new = facts[len(known) :] or facts
         near = tuple(dict.fromkeys(one for fact in new for one in self._near(facts, fact)))
-        for some in dict.fromkeys((near, facts)):
+        for some in dict.fromkeys((near, self._connected(facts, new), facts)):
             decision = self._decision(some)
             if decision.answer is Answer.UNSAT:
                 return False
@@ -94,29 +99,74 @@ class Questions:
     def _decision(self, facts: Facts, claim: Term | None = None) -> Decision:
         """Whether the facts can hold, and a claim not; without one, whether they can hold.
 
-        What differs in the names of fresh variables only is the same question.
+        What differs in the names of variables only is the same question: they are numbered in an
+        order that does not depend on them.
         """
-        terms = (TRUE if claim is None else claim, *facts)
-        fresh = [one for one in postorder(terms) if one.op == "var" and _FRESH in one.name]
-        names = {one: var(f"{_FRESH}{n}", one.width) for n, one in enumerate(fresh)}
-        asked, *given = substitute(terms, names)
-        key = asked, frozenset(given)
+        terms = (TRUE if claim is None else claim, *sorted(facts, key=self._shape))
+        numbers: dict[Term, int] = {}
+        places = []
+        for term in terms:
+            alike, held = self._nameless(term)
+            places.append((alike, tuple(numbers.setdefault(one, len(numbers)) for one in held)))
+        key = places[0], frozenset(places[1:])
         if key not in self._decisions:
             self.asked += 1
+            asked, *given = substitute(terms, {one: _named(n, one) for one, n in numbers.items()})
             self._decisions[key] = (
                 check(given, min(self._budget, _FEASIBLE), self._timeout)
                 if claim is None
                 else valid(given, asked, self._budget, self._timeout)
             )
         decision = self._decisions[key]
-        back = {name: one for one, name in names.items()}
-        model = {back.get(one, one): value for one, value in decision.model.items()}
+        back = {_named(n, one): one for one, n in numbers.items()}
+        model = {back[one]: value for one, value in decision.model.items()}
         return Decision(decision.answer, model, decision.reason)
+
+    def _nameless(self, term: Term) -> tuple[Term, tuple[Term, ...]]:
+        """A term with its variables numbered, and these in the order of their numbers."""
+        if term not in self._alike:
+            held = tuple(one for one in postorder([term]) if one.op == "var")
+            (alike,) = substitute([term], {one: _named(n, one) for n, one in enumerate(held)})
+            self._alike[term] = alike, held
+        return self._alike[term]
+
+    def _shape(self, term: Term) -> int:
+        """A number that is the same for terms that differ in the names of variables only."""
+        shapes = self._shapes
+        if term not in shapes:
+            for part in postorder([term]):
+                if part not in shapes:
+                    data = None if part.op == "var" else part.data
+                    content = part.op, part.width, data, *(shapes[arg] for arg in part.args)
+                    shapes[part] = crc32(repr(content).encode())
+        return shapes[term]
 
     def _near(self, facts: Facts, term: Term) -> Facts:
         """The facts that have a variable in common with a term. Few others matter."""
         wanted = self._variables_of(term)
         return tuple(fact for fact in facts if not wanted.isdisjoint(self._variables_of(fact)))
+
+    def _first(self, facts: Facts, claim: Term) -> Iterator[Facts]:
+        """The near facts up to the last that says something of a variable of the claim that was
+        met on the path: what comes later is another path's, for which it follows as well."""
+        fresh = {one for one in self._variables_of(claim) if FRESH in one.name}
+        last = max(
+            (n for n, fact in enumerate(facts) if fresh & self._variables_of(fact)), default=-1
+        )
+        if last >= 0:
+            yield self._near(facts[: last + 1], claim)
+
+    def _connected(self, facts: Facts, some: Facts) -> Facts:
+        """The facts that have to do with some of them, be it by way of others. Values for which
+        these hold leave open what others hold for."""
+        wanted: set[Term] = set().union(*map(self._variables_of, some))
+        found: set[Term] = set()
+        while True:
+            more = [one for one in facts if one not in found and wanted & self._variables_of(one)]
+            if not more:
+                return tuple(one for one in facts if one in found)
+            found.update(more)
+            wanted.update(*map(self._variables_of, more))
 
     def _variables_of(self, term: Term) -> frozenset[Term]:
         if term not in self._variables:
@@ -139,6 +189,11 @@ class Questions:
         known.insert(0, values)
         del known[_MOST_VALUES:]
         return True
+
+
+def _named(number: int, variable: Term) -> Term:
+    """The variable of a number, in place of another of the same width."""
+    return var(f"v{number}", variable.width)
 
 
 def _holds(terms: Facts, values: _Values) -> bool:

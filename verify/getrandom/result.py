@@ -68,7 +68,7 @@ def _with_callee(result: Result, callee: Result) -> Result:
 def nothing_said(target: Target, options: Options, reason: str) -> Result:
     """The result where the bytes that run are not known: nothing is proved or executed."""
     properties = (
-        PropertyResult(claim.value, TITLES[claim], Verdict.UNKNOWN, 0.0, reason=reason)
+        PropertyResult(claim.value, TITLES[claim], Verdict.UNKNOWN, None, reason=reason)
         for claim in Claim
         if claim in options.properties
     )

@@ -1,7 +1,8 @@
 """Terms with choices and equations in a simpler form; each is equal to what it was.
 
 Code without branches chooses by multiplying with 0 or 1 and by joining two choices of which one is
-zero. What is left is one choice, which a linear form can take for an atom.
+zero. What is left is one choice, which a linear form can take for an atom. Masks and shifts are
+pieces, and a number without the multiple of a power of two in it is what is left of it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from verify.getrandom.alignment import by_cases
 from verify.getrandom.choices import choose, chooses_constants, pushed
 from verify.getrandom.comparisons import one_comparison
+from verify.getrandom.fields import cut, joined, spliced, widened
 from verify.getrandom.zeros import zero_asked
 from verify.terms import (
     FALSE,
@@ -17,7 +19,6 @@ from verify.terms import (
     binary,
     const,
     equal,
-    extract,
     iff_else,
     linear,
     negate,
@@ -42,6 +43,8 @@ class Simplifier:
     def __call__(self, term: Term) -> Term:
         """An equal term."""
         done = self._done
+        if term in done:
+            return done[term]
         for part in postorder([term]):
             if part not in done:
                 args = tuple(done[arg] for arg in part.args)
@@ -68,16 +71,41 @@ def simplified(term: Term) -> Term:
         return _equation(term)
     if term.op == "bvult" and term.args[1].value == 0:
         return FALSE
-    if term.op == "extract" and term.args[0].op in _BITWISE:
-        return _extracted(term)
-    if term.op == "extract" and term.args[0].op == "ite":
-        condition, *choices = term.args[0].args
-        return choose(condition, *(simplified(extract(one, *term.bounds)) for one in choices))
-    if term.op == "bvsub":
-        form = linear(term)
-        return const(form.constant, form.width) if form.is_constant else term
-    if term.op in ("bvmul", "bvand", "bvor", "bvadd", "bvxor"):
-        return _commutative(term.op, *term.args)
+    match term.op:
+        case "extract":
+            return _bits(term.args[0], *term.bounds)
+        case "concat" | "zero_extend":
+            return _bits(term, term.width - 1, 0)
+        case "sign_extend":
+            return widened(term.args[0], term.amount)
+        case "bvshl" | "bvlshr" if term.args[1].value is not None:
+            return _bits(term, term.width - 1, 0)
+        case "bvmul" | "bvand" | "bvor" | "bvxor":
+            return _commutative(term.op, *term.args)
+        case "bvadd" | "bvsub":
+            return _sum(term)
+    return term
+
+
+def _bits(term: Term, high: int, low: int) -> Term:
+    """Bits high..low of a term whose arguments are simplified."""
+    return joined(map(_piece, cut(term, high, low)))
+
+
+def _piece(term: Term) -> Term:
+    """Bits of a term with some of its bits set, cleared or turned, of a choice, or of an extension
+    by its sign."""
+    if term.op != "extract":
+        return term
+    (whole,), (high, low) = term.args, term.bounds
+    if whole.op in _BITWISE and any(arg.value is not None for arg in whole.args):
+        return simplified(rebuild(whole, tuple(_bits(arg, high, low) for arg in whole.args)))
+    if whole.op == "ite":
+        condition, *choices = whole.args
+        return choose(condition, *(_bits(one, high, low) for one in choices))
+    if whole.op == "sign_extend" and low < whole.args[0].width:
+        inner = whole.args[0]
+        return widened(_bits(inner, inner.width - 1, low), high + 1 - inner.width)
     return term
 
 
@@ -106,21 +134,41 @@ def _commutative(op: str, a: Term, b: Term) -> Term:
         return iff_else(
             condition, _commutative(op, then, first), _commutative(op, otherwise, second)
         )
-    return binary(op, a, b)
+    parts = spliced(op, a, b) if op in _BITWISE else None
+    return binary(op, a, b) if parts is None else joined(map(_piece, parts))
 
 
 def _ones(term: Term) -> int:
     return (1 << term.width) - 1
 
 
-def _extracted(term: Term) -> Term:
-    """Bits of a term with some of its bits set, cleared or turned."""
-    whole = term.args[0]
-    if all(arg.value is None for arg in whole.args):
-        return term
-    return simplified(
-        rebuild(whole, tuple(simplified(extract(arg, *term.bounds)) for arg in whole.args))
-    )
+def _sum(term: Term) -> Term:
+    """A sum, with what is left of a number in place of it without the multiple of a power of two
+    in it."""
+    a, b = term.args
+    if b.value == 0 or (a.value == 0 and term.op == "bvadd"):
+        return a if b.value == 0 else b
+    whole = linear(term)
+    if whole.is_constant:
+        return const(whole.constant, whole.width)
+    for atom, factor in whole.coefficients.items():
+        number, bits = _quotient(atom)
+        times, rest = divmod(-factor, 1 << bits)
+        if bits and not rest:
+            others = whole.without(atom).plus(linear(number), -times)
+            if len(others.coefficients) + 1 < len(whole.coefficients):
+                left = joined((const(0, term.width - bits), _bits(number, bits - 1, 0)))
+                return others.plus(linear(left), times).term()
+    return term
+
+
+def _quotient(term: Term) -> tuple[Term, int]:
+    """A number and `bits` where a term is it divided by 2 ** bits, rounded down."""
+    if term.op == "zero_extend" and term.args[0].op == "extract":
+        (number,), (high, low) = term.args[0].args, term.args[0].bounds
+        if low == term.amount and high == number.width - 1:
+            return number, low
+    return term, 0
 
 
 def _equation(term: Term) -> Term:

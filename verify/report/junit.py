@@ -70,8 +70,9 @@ def _suite(result: Result) -> ElementTree.Element:
 
 
 def _case(result: Result, found: PropertyResult) -> ElementTree.Element:
-    time = f"{found.seconds:.3f}"
-    case = ElementTree.Element("testcase", classname=title(result), name=found.property, time=time)
+    case = ElementTree.Element("testcase", classname=title(result), name=found.property)
+    if found.seconds is not None:
+        case.set("time", f"{found.seconds:.3f}")
     if found.verdict is not Verdict.PROVED:
         tag = "failure" if found.verdict is Verdict.REFUTED else "error"
         ElementTree.SubElement(case, tag, type=found.verdict.value, message=reason(found))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -48,6 +48,8 @@ def print_result(console: Console, result: Result) -> None:
     return, and on one line what the verdicts rest on."""
     _print_target(console, result.target)
     console.print(_verdicts(result.properties))
+    if all(found.seconds is None for found in result.properties):
+        console.print(f"all of them together: {result.seconds:.2f} s")
     print_variants(console, result.variants)
     for property_result in result.properties:
         _print_details(console, property_result, result.target)
@@ -106,19 +108,18 @@ def _verdict(verdict: Verdict) -> Text:
     return Text(verdict.value, style=STYLES[verdict])
 
 
-def _verdicts(properties: Iterable[PropertyResult]) -> Table:
+def _verdicts(properties: Sequence[PropertyResult]) -> Table:
     table = _plain_table()
     table.add_column("property")
     table.add_column("verdict")
     table.add_column("obligations", justify="right")
-    table.add_column("time", justify="right")
+    timed = any(result.seconds is not None for result in properties)
+    if timed:
+        table.add_column("time", justify="right")
     for result in properties:
-        table.add_row(
-            result.property,
-            _verdict(result.verdict),
-            str(len(result.checks)),
-            f"{result.seconds:.2f} s",
-        )
+        time = "" if result.seconds is None else f"{result.seconds:.2f} s"
+        row: list[str | Text] = [result.property, _verdict(result.verdict), str(len(result.checks))]
+        table.add_row(*row, *([time] if timed else []))
     return table
 
 

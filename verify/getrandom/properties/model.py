@@ -9,6 +9,7 @@ from functools import cached_property
 from specs.getrandom_contract import ARGUMENTS
 from verify.getrandom.attempts import Attempts, Part
 from verify.getrandom.claims import THIRD, Claim, Difference
+from verify.getrandom.dependence import dependences
 from verify.getrandom.events import Event, Field
 from verify.getrandom.loops import Closed
 from verify.getrandom.mapped import mapped
@@ -105,7 +106,7 @@ class Walk:
     def _dependence(self, value: Term, wrong: Callable[[Term], Term | None]) -> Term | None:
         """What is wrong with one of the variables in a value, unless the value is shown to be the
         same whatever those hold with which something is."""
-        found = {one: what for one in _sorted(variables([value])) if (what := wrong(one))}
+        found = {one: what for one in _sorted(dependences([value])) if (what := wrong(one))}
         if not found or self.questions.follows((), independent(value, found)):
             return None
         return next(iter(found.values()))

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from verify.getrandom.claims import Claim, Difference, Note
+from verify.getrandom.dependence import dependences
 from verify.getrandom.events import FieldWrite, SystemCall
 from verify.getrandom.origins import COPIED, DISCARDED
 from verify.getrandom.paths import Path
 from verify.getrandom.properties.model import Walk, described
 from verify.getrandom.properties.stack import left_on_stack
 from verify.getrandom.setting import memory_of
-from verify.terms import Term, variables
+from verify.terms import Term
 
 DISCARDED_LEFT = (
     "bytes that a failed attempt has written to the buffer may be left in registers or on the stack"
@@ -53,7 +54,7 @@ def _notes(walk: Walk) -> Iterator[Note]:
             gone |= memory_of(path.machine).copied | {COPIED}
         left = [value for *_, value in _left_in_registers(path)]
         left += [value for _, value in left_on_stack(path)]
-        if any(gone & walk.reached(one) for one in variables(left)):
+        if any(gone & walk.reached(one) for one in dependences(left)):
             yield Note(Claim.SECRECY, DISCARDED_LEFT)
             return
 
