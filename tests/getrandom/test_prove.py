@@ -217,7 +217,7 @@ def test_one_that_leaves_bytes_and_is_steered_by_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "fault",
     [
-        pytest.param(fault, marks=pytest.mark.long if number % 6 else pytest.mark.every_fault)
+        pytest.param(fault, marks=pytest.mark.long if number % 9 else pytest.mark.every_fault)
         for number, fault in enumerate(OURS)
     ],
     ids=named,
@@ -232,7 +232,7 @@ def test_a_fault(fault: Fault) -> None:
 @pytest.mark.parametrize(
     "fault",
     [
-        pytest.param(fault, marks=pytest.mark.long if number % 12 else pytest.mark.every_fault)
+        pytest.param(fault, marks=pytest.mark.long if number % 17 else pytest.mark.every_fault)
         for number, fault in enumerate(ELSEWHERE)
     ],
     ids=named,
