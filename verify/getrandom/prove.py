@@ -133,7 +133,8 @@ def _setting(target: Target, entry: int, layout: Layout | None) -> Setting:
         for one in setting.target.alternatives:
             if one.overlaps(block.address, block.size):
                 raise Unsupported(block.address, "the kernel may change this code when it boots")
-    refuse_hints(setting.engine, setting.flow, setting.special)
+    instruction_set = setting.architecture.instruction_set
+    refuse_hints(instruction_set, setting.engine, setting.flow, setting.special)
     return setting
 
 

@@ -1,39 +1,62 @@
 """Instructions that lifters take for ones that do nothing, but which do something.
 
-Some tell a cache of an address, so that time depends on it. Others change a register, by a
-signature say, on processors where that is switched on. Code that has one is refused.
+Some tell a cache or a predictor of an address, so that time depends on it. Others change a register
+or trap, everywhere or on processors where something is switched on. Code that has one is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 
 from verify.lift.engine import Engine
 from verify.lift.machine import Unsupported
 from verify.prove.cfg import ControlFlow
 
-_CACHES = (
-    *("prefetch", "cldemote", "prfm", "prfum", "preld", "pfd"),
-    *("dcbf", "dcbst", "dcbt", "icb"),
-    "ori zero,",
-)
-"""How the text of those begins that tell a cache of an address: of x86-64, arm64, LoongArch and
-s390x; of PowerPC; and of RISC-V, where they are writes to x0 (The RISC-V Instruction Set Manual,
-Volume I, "Zicbop")."""
-_SWITCHED = ("paci", "auti", "xpac", "hint #0x28", "rdssp")
-"""The same of those that change a register where pointer authentication, or what CHKFEAT (hint 40)
-tells of, or a shadow stack is switched on (Arm Architecture Reference Manual for A-profile, "HINT";
-Intel 64 and IA-32 Architectures Software Developer's Manual, Volume 2, "RDSSPD")."""
+_TOLD: Mapping[str, tuple[str, ...]] = {
+    "arm64": ("prfm", "prfum"),
+    "loongarch64": ("preld",),
+    "powerpc": ("dcbf", "dcbst", "dcbt", "dst", "icb"),
+    "riscv64": ("ori zero,",),
+    "s390x": ("pfd", "bpp", "bprp"),
+    "x86_64": ("prefetch", "cldemote", "clwb"),
+}
+"""By instruction set how the text of those begins that tell of an address; RISC-V's are writes to
+x0 (The RISC-V Instruction Set Manual, Volume I, "Zicbop")."""
+_LEFT_OUT: Mapping[str, tuple[str, ...]] = {
+    "arm64": (
+        *("paci", "auti", "xpac", "hint", "wfe", "wfi", "msr", "mrs", "sys"),
+        *("tlbi", "dc ", "ic ", "at ", "cfp", "cpp", "dvp"),
+    ),
+    "powerpc": ("wait", "tabort"),
+    "riscv64": ("wfi",),
+    "x86_64": ("rdssp", "bnd", "fxrstor"),
+}
+"""The same of others of which VEX leaves out what they do. Those of arm64 sign, wait, or access a
+register or a cache of the system (Arm Architecture Reference Manual for A-profile, "HINT" and
+"System instruction class encoding space")."""
+_NAMELESS = ".byte"
+_SYSTEM_REGISTERS = ("nzcv", "fpcr", "fpsr", "tpidr_el0", "ctr_el0", "dczid_el0", "cntvct_el0")
+"""The registers of arm64's system of which VEX reads what `msr` and `mrs` do."""
 
 
-def refuse_hints(engine: Engine, flow: ControlFlow, known: Container[int] = ()) -> None:
-    """Raises Unsupported where there is one, but at addresses where it is known what it does."""
+def refuse_hints(
+    instruction_set: str, engine: Engine, flow: ControlFlow, known: Container[int] = ()
+) -> None:
+    """Raises Unsupported where there is one, or one without a name, but at addresses where it is
+    known what it does."""
+    told = _TOLD.get(instruction_set, ())
+    left_out = (*_LEFT_OUT.get(instruction_set, ()), _NAMELESS)
     for block in flow.blocks.values():
         for at, text in engine.disassemble(block.address, block.size):
-            if at in known:
+            name, _, operands = text.partition(" ")
+            if at in known or (name in ("msr", "mrs") and _is_read(operands)):
                 continue
-            name = text.split(maxsplit=1)[0]
-            if text.startswith(_CACHES):
-                raise Unsupported(at, f"{name} only tells a cache of an address")
-            if text.startswith(_SWITCHED):
-                raise Unsupported(at, f"{name} does something only where that is switched on")
+            if text.startswith(told):
+                raise Unsupported(at, f"{name} only tells of an address")
+            if text.startswith(left_out):
+                raise Unsupported(at, f"the lifter leaves out what {name} does")
+
+
+def _is_read(operands: str) -> bool:
+    """Whether VEX reads what is done to one of the registers among the operands."""
+    return any(one in _SYSTEM_REGISTERS for one in operands.replace(",", " ").split())

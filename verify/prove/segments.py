@@ -113,7 +113,7 @@ def segments_of(target: Target, engine: Engine, hypothesis: Hypothesis | None = 
     names = Variables(target.architecture.bits)
     contract = names.contract(target.architecture.return_alignment)
     flow = control_flow(engine, target.function.address)
-    refuse_hints(engine, flow)
+    refuse_hints(target.architecture.instruction_set, engine, flow)
     known = described(target.architecture, engine.layout)
 
     def closed(tried: Hypothesis | None) -> Segments:
