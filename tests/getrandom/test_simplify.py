@@ -56,9 +56,10 @@ def some_term(values: random.Random, depth: int, width: int = WIDTH) -> Term:
             low = values.randrange(4)
             return extract(some(width + low + values.randrange(4)), low + width - 1, low)
         case 9:
-            number, bits = some(), const(values.randrange(width), width)
-            multiple = binary("bvshl", binary("bvlshr", number, bits), bits)
-            return add(subtract(number, multiple), some())
+            number, bits = some(), values.randrange(width)
+            factor = const(values.choice((1 << bits, 1 << bits, 2 << bits, 3, 1)), width)
+            quotient = binary("bvlshr", number, const(bits, width))
+            return add(subtract(number, binary("bvmul", quotient, factor)), some())
         case 10:
             mask = values.choice((1, 3, 7, 0xF0, 0x3C, (1 << width) - 2))
             return binary("bvand", some(), const(mask, width))

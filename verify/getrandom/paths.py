@@ -16,7 +16,7 @@ from verify.getrandom.events import BatchRead, Event, PageRead, Stored, Zero
 from verify.getrandom.mapped import address_in, mapped
 from verify.getrandom.namespaces import placed, said_of_namespace
 from verify.getrandom.questions import Facts, Questions
-from verify.getrandom.ranges import joined
+from verify.getrandom.ranges import apart, joined
 from verify.getrandom.setting import Setting, granted_of, memory_of
 from verify.getrandom.words import WORD_BYTES, whole
 from verify.lift.cells import Cells
@@ -382,27 +382,12 @@ class Walker:
         if isinstance(event, Zero) or memory_of(path.machine).disturbed:
             return
         for zero in joined(path.events):
-            if isinstance(zero, Zero) and zero.epoch == event.epoch and not _apart(zero, event):
-                apart = disjunction(
+            if isinstance(zero, Zero) and zero.epoch == event.epoch and not apart(zero, event):
+                disjoint = disjunction(
                     (
                         unsigned_less_equal(add(start, const(size, width)), zero.start.term()),
                         unsigned_less_equal(zero.start.plus(zero.size).term(), start),
                     )
                 )
-                if not self.questions.follows(path.facts, apart):
+                if not self.questions.follows(path.facts, disjoint):
                     raise Unsupported(event.at, "it may read of the batch what it has erased")
-
-
-def _apart(zero: Zero, read: BatchRead) -> bool:
-    """Whether a read of the batch is seen to lie in front of or behind what was erased of it.
-
-    That both lie in the batch is shown where they are made. So none of their ends wraps, and of two
-    that are a constant apart the order is known.
-    """
-    if not zero.size.is_constant or zero.size.constant <= 0:
-        return False
-    gaps = (
-        zero.start.plus(read.start.plus(read.size), -1),
-        read.start.plus(zero.start.plus(zero.size), -1),
-    )
-    return any(gap.is_constant and gap.constant >= 0 for gap in gaps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from verify.getrandom.events import Copy, Event, Moved
+from verify.getrandom.events import BatchRead, Copy, Event, Moved, Zero
 from verify.lift.machine import Unsupported
 from verify.terms import Linear, Term, variables
 
@@ -28,6 +28,21 @@ def joined(events: tuple[Event, ...]) -> list[Event]:
             latest[type(event)] = len(found)
             found.append(event)
     return found
+
+
+def apart(zero: Zero, read: BatchRead) -> bool:
+    """Whether a read of the batch is seen to lie in front of or behind what was erased of it.
+
+    That both lie in the batch is shown where they are made. So none of their ends wraps, and of two
+    that are a constant apart the order is known.
+    """
+    if not zero.size.is_constant or zero.size.constant <= 0:
+        return False
+    gaps = (
+        zero.start.plus(read.start.plus(read.size), -1),
+        read.start.plus(zero.start.plus(zero.size), -1),
+    )
+    return any(gap.is_constant and gap.constant >= 0 for gap in gaps)
 
 
 def merged(events: tuple[Event, ...]) -> list[Moved]:
