@@ -152,24 +152,4 @@ ADVERSARIES = (
             ),
         ),
     ),
-    # A signal handler in between would overwrite what was saved.
-    Adversary(
-        "stack-pointer-raised-for-a-moment",
-        "loongarch64/looped",
-        ("abi",),
-        (
-            Edit(
-                _COUNTER_SAVED,
-                _COUNTER_SAVED + "\taddi.d\t$sp, $sp, FRAME\n\taddi.d\t$sp, $sp, -FRAME\n",
-            ),
-        ),
-        shown=False,
-    ),
-    Adversary(
-        "rounds-otherwise",
-        "powerpc64le/looped",
-        ("abi",),
-        (Edit(_SAVED, _SAVED + "\tmtfsb1\t31\n"),),
-        shown=False,
-    ),
 )

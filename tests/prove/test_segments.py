@@ -16,6 +16,7 @@ import_angr()
 
 from verify.lift.machine import Unsupported  # noqa: E402
 from verify.lift.select import engine_for  # noqa: E402
+from verify.properties.abi import ABI  # noqa: E402
 from verify.prove.segments import Segments, segments_of  # noqa: E402
 
 per_machine = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
@@ -25,6 +26,8 @@ type Words = int | tuple[int, ...]
 
 # bl +8; system call; break or trap
 CALL = {"loongarch64": 0x54000800, "powerpc64le": 0x48000009}
+UNDESCRIBED = {"loongarch64": 0x0400802C, "powerpc64le": 0xFFE0004C}
+"""csrwr of a register of the kernel's; mtfsb1 of the rounding mode."""
 SYSTEM_CALL = {"loongarch64": 0x002B0000, "powerpc64le": 0x44000002}
 BREAK = {"loongarch64": 0x002A0000, "powerpc64le": 0x7FE00008}
 
@@ -129,8 +132,9 @@ def test_both_ways_of_a_branch(machine: Machine) -> None:
         (CALL, "calls another function"),
         (SYSTEM_CALL, "Ijk_Sys|opaque"),
         (BREAK, "Ijk_|opaque"),
+        (UNDESCRIBED, "uses a register that is not described"),
     ],
-    ids=["call", "system call", "break"],
+    ids=["call", "system call", "break", "undescribed"],
 )
 def test_what_leaves_the_function_is_refused(
     machine: Machine, word: dict[str, int], reason: str
@@ -153,6 +157,36 @@ def test_a_jump_through_a_register_leaves_the_function(machine: Machine) -> None
     (only,) = found
     assert only.end == "exit"
     assert only.path.target is not found.names.address("ra")
+
+
+def moved(machine: Machine, by: int) -> int:
+    """The stack pointer goes up by some bytes."""
+    if machine.name == "loongarch64":
+        return 0x02C0_0063 | (by & 0xFFF) << 10  # addi.d sp, sp, by
+    return 0x3821_0000 | by & 0xFFFF  # addi r1, r1, by
+
+
+RAISED = "the stack pointer is raised, and may be lowered again"
+
+
+@per_machine
+@pytest.mark.parametrize(
+    ("before", "behind", "undecided"),
+    [
+        ((-64,), (64,), ()),
+        ((-64, -32), (32, 64), ()),
+        ((-64, 32), (32,), (RAISED,)),
+        ((-64,), (64, -64, 64), (RAISED,)),
+        ((-64,), (640, -576), ("the stack pointer is above its caller's",)),
+    ],
+)
+def test_what_a_signal_handler_may_overwrite(
+    machine: Machine, before: tuple[int, ...], behind: tuple[int, ...], undecided: tuple[str, ...]
+) -> None:
+    *loop, back = body(machine)
+    ways = [[moved(machine, by) for by in some] for some in (before, behind)]
+    found = segments(machine, *ways[0], machine.zero("free"), *loop, *ways[1], back)
+    assert ABI.state(found).undecided == undecided
 
 
 def chain(machine: Machine, count: int) -> list[Words]:
