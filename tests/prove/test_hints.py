@@ -41,6 +41,7 @@ LEFT_OUT = (
     ("arm64/looped", "60740bd5"),  # dc gva, x0
     ("arm64/looped", "80740bd5"),  # dc gzva, x0
     ("arm64/looped", "24860ed5"),  # tlbi
+    ("arm64/looped", "9f000058"),  # ldr xzr, 16 bytes behind
     ("powerpc64le/looped", "3c00007c"),  # wait
     ("x86_64/looped", "f3480f1ec8909090"),  # rdsspq %rax
 )
@@ -52,6 +53,7 @@ NOPS = (
     ("arm64/looped", "5f2403d5"),  # bti c
     ("arm64/looped", "00423bd5"),  # mrs x0, nzcv
     ("arm64/looped", "bf3b03d5"),  # dmb ish
+    ("arm64/looped", "3f0040f9"),  # ldr xzr, [x1]
 )
 
 

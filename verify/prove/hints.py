@@ -26,14 +26,15 @@ _LEFT_OUT: Mapping[str, tuple[str, ...]] = {
     "arm64": (
         *("paci", "auti", "xpac", "hint", "wfe", "wfi", "msr", "mrs", "sys"),
         *("tlbi", "dc ", "ic ", "at ", "cfp", "cpp", "dvp"),
+        *("ldr xzr, #", "ldr wzr, #", "ldrsw xzr, #"),
     ),
     "powerpc": ("wait", "tabort"),
     "riscv64": ("wfi",),
     "x86_64": ("rdssp", "bnd", "fxrstor"),
 }
-"""The same of others of which VEX leaves out what they do. Those of arm64 sign, wait, or access a
+"""The same of others of which VEX leaves out what they do. Those of arm64 sign, wait, access a
 register or a cache of the system (Arm Architecture Reference Manual for A-profile, "HINT" and
-"System instruction class encoding space")."""
+"System instruction class encoding space"), or read near themselves and forget it."""
 _NAMELESS = ".byte"
 _SYSTEM_REGISTERS = ("nzcv", "fpcr", "fpsr", "tpidr_el0", "ctr_el0", "dczid_el0", "cntvct_el0")
 """The registers of arm64's system of which VEX reads what `msr` and `mrs` do."""
