@@ -16,8 +16,10 @@ from specs import chacha20
 from specs.opaque_state import BATCH_BYTES, GENERATION_OFFSET, KEY_BYTES
 from verify.getrandom.refute import SECONDS
 from verify.history.catalogue import EAGAIN, Histories
+from verify.history.departure import Kind, differences
 from verify.history.execution import execute
 from verify.history.model import Answer
+from verify.history.specified import specified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -154,6 +156,17 @@ def executed_sides(program: Program, pairs: Iterable[Pair]) -> dict[Side, Done]:
     histories, seeds = [(step,) for step, _ in sides], [seed for _, seed in sides]
     executed = execute(program, histories, SECONDS, seeds)
     return {side: done for side, (done, *_) in zip(sides, executed, strict=True)}
+
+
+def as_specified(program: Program, pair: Pair, done: Iterable[Done]) -> bool:
+    """Whether both calls have done what they should, but for what no caller expects. What is a
+    secret of one that has not is not known."""
+    return not any(
+        difference.kind is not Kind.BREACH
+        for step, one in zip(pair.steps, done, strict=True)
+        for right in specified(program, (step,))
+        for difference in differences(right, one)
+    )
 
 
 def _giving_the_same(order: str, side: int) -> _Secrets:

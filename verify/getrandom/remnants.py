@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from specs.opaque_state import BATCH_BYTES, KEY_BYTES, KEY_OFFSET, decode
 from verify.counterexample import Look, Observation
 from verify.getrandom.claims import Claim
-from verify.getrandom.pairs import executed_sides
+from verify.getrandom.pairs import as_specified, executed_sides
 from verify.getrandom.seen import Seen
 
 if TYPE_CHECKING:
@@ -39,8 +39,9 @@ def remnants(program: Program, pairs: Sequence[Pair]) -> Iterator[Seen]:
         first, second = (
             _found(program, step, one) for step, one in zip(pair.steps, (ours, theirs), strict=True)
         )
-        for place, word in first.items():
-            if second.get(place) == word:
+        found = [(place, word) for place, word in first.items() if second.get(place) == word]
+        if found and as_specified(program, pair, (ours, theirs)):
+            for place, word in found:
                 yield _seen(place, word, pair, (ours, theirs))
 
 

@@ -1,8 +1,8 @@
 """Search for what a compiled getrandom leaves of the bytes that it does not give out.
 
 Two calls are executed under QEMU that meet the same, but for keys and for bytes of the batch of
-which neither is given out. Where they return the same, and a register or the stack below is not the
-same afterwards, that follows from a secret.
+which neither is given out. Where they return the same, as specified, and a register or the stack
+below is not the same afterwards, that follows from a secret.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from verify.counterexample import Look, Observation
 from verify.getrandom.claims import Claim
-from verify.getrandom.pairs import executed_sides
+from verify.getrandom.pairs import as_specified, executed_sides
 from verify.getrandom.seen import Seen
 
 if TYPE_CHECKING:
@@ -31,7 +31,10 @@ def residues(program: Program, pairs: Sequence[Pair]) -> Iterator[Seen]:
         ours, theirs = (done[side] for side in pair.sides)
         if _public(ours) != _public(theirs) or ours.left is None or theirs.left is None:
             continue
-        for claim, text, place in _differing(ours.left, theirs.left):
+        found = list(_differing(ours.left, theirs.left))
+        if not found or not as_specified(program, pair, (ours, theirs)):
+            continue
+        for claim, text, place in found:
             yield Seen(claim, text, pair, (ours, theirs), place)
 
 
