@@ -221,3 +221,22 @@ class TestProcessorThatIsNotDescribed:
         assert set(_UNSET) <= set(engine.state.arch.vex_archinfo)
         with pytest.raises(Unsupported, match="clears as many bytes as DCZID_EL0 says"):
             run("arm64", [self.DC_ZVA])
+
+
+@pytest.mark.parametrize(
+    ("architecture", "code"),
+    [
+        ("arm64", "1f4000d5"),  # cfinv
+        ("arm64", "a0421bd5"),  # msr dit, x0
+        ("arm64", "050028d5"),  # sysl x5, #0, c0, c0, #0
+        ("arm64", "df4203d5"),  # msr daifset, #2
+        ("x86_64", "0f01f8"),  # swapgs
+    ],
+)
+def test_what_vex_does_not_decode_is_no_nop(architecture: str, code: str) -> None:
+    """pyvex's spotters give such an instruction a length, and no effect."""
+    known = by_name(architecture)
+    content = bytes.fromhex(code).ljust(16, b"\0")
+    engine = engine_for(known, lambda at, size: content[at - ENTRY :][:size] or None)
+    with pytest.raises(Unsupported, match="does not decode"):
+        engine.lift(ENTRY, 1)

@@ -18,6 +18,8 @@ HINTS = (
     ("x86_64/looped", "0f0d08"),  # prefetchw (%rax)
     ("x86_64/looped", "0f1c00"),  # cldemote (%rax)
     ("arm64/looped", "000080f9"),  # prfm pldl1keep, [x0]
+    ("arm64/looped", "207b0bd5"),  # dc cvau, x0
+    ("arm64/looped", "20750bd5"),  # ic ivau, x0
     ("arm64/looped", "000080f8"),  # prfum pldl1keep, [x0]
     ("loongarch64/looped", "8000c02a"),  # preld 0, $a0, 0
     ("loongarch64/looped", "80042c38"),  # preldx 0, $a0, $ra
@@ -35,15 +37,17 @@ LEFT_OUT = (
     ("arm64/looped", "ff2303d5"),  # autibsp
     ("arm64/looped", "ff2003d5"),  # xpaclri
     ("arm64/looped", "1f2503d5"),  # chkfeat x16
+    ("arm64/looped", "9f000058"),  # ldr xzr, 16 bytes behind
+    ("powerpc64le/looped", "3c00007c"),  # wait
+    ("x86_64/looped", "f3480f1ec8909090"),  # rdsspq %rax
+)
+NOT_DECODED = (
     ("arm64/looped", "00243bd5"),  # mrs x0, rndr
     ("arm64/looped", "009d3bd5"),  # mrs x0, pmccntr_el0
     ("arm64/looped", "00101bd5"),  # msr to a register of the system
     ("arm64/looped", "60740bd5"),  # dc gva, x0
     ("arm64/looped", "80740bd5"),  # dc gzva, x0
     ("arm64/looped", "24860ed5"),  # tlbi
-    ("arm64/looped", "9f000058"),  # ldr xzr, 16 bytes behind
-    ("powerpc64le/looped", "3c00007c"),  # wait
-    ("x86_64/looped", "f3480f1ec8909090"),  # rdsspq %rax
 )
 NOPS = (
     ("x86_64/looped", "0f1f00"),
@@ -76,6 +80,12 @@ def test_one_that_tells_of_an_address(name: str, code: str) -> None:
 @pytest.mark.parametrize(("name", "code"), LEFT_OUT)
 def test_one_that_is_left_out(name: str, code: str) -> None:
     with pytest.raises(Unsupported, match="the lifter leaves out"):
+        checked(name, code)
+
+
+@pytest.mark.parametrize(("name", "code"), NOT_DECODED)
+def test_one_that_is_not_decoded(name: str, code: str) -> None:
+    with pytest.raises(Unsupported, match="does not decode"):
         checked(name, code)
 
 

@@ -17,6 +17,8 @@ from angr import claripy
 from angr.engines.vex.claripy.datalayer import ClaripyDataMixin
 from angr.errors import UnsupportedIROpError
 from angr.sim_options import SUPPORT_FLOATING_POINT
+from pyvex.lifting.libvex import LibVEXLifter
+from pyvex.lifting.lift_function import lifters
 
 from verify.arch import Architecture, Saved
 from verify.lift.engine import FAULT, Block, CodeReader, Layout, Successor, only_true
@@ -67,6 +69,8 @@ class VexEngine(ClaripyDataMixin):  # type: ignore[misc]
 
     def __init__(self, architecture: Architecture, code: CodeReader) -> None:
         self._guest = _archinfo(architecture)
+        # Of what VEX does not decode others only guess at the length, and take it for a nop.
+        lifters[self._guest.name] = [LibVEXLifter]
         self._length = architecture.instruction_length
         super().__init__(SimpleNamespace(arch=self._guest))
         self._code = code

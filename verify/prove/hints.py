@@ -13,7 +13,7 @@ from verify.lift.machine import Unsupported
 from verify.prove.cfg import ControlFlow
 
 _TOLD: Mapping[str, tuple[str, ...]] = {
-    "arm64": ("prfm", "prfum"),
+    "arm64": ("prfm", "prfum", "dc c", "ic "),
     "loongarch64": ("preld",),
     "powerpc": ("dcbf", "dcbst", "dcbt", "dst", "icb"),
     "riscv64": ("ori zero,",),
@@ -24,20 +24,16 @@ _TOLD: Mapping[str, tuple[str, ...]] = {
 x0 (The RISC-V Instruction Set Manual, Volume I, "Zicbop")."""
 _LEFT_OUT: Mapping[str, tuple[str, ...]] = {
     "arm64": (
-        *("paci", "auti", "xpac", "hint", "wfe", "wfi", "msr", "mrs", "sys"),
-        *("tlbi", "dc ", "ic ", "at ", "cfp", "cpp", "dvp"),
+        *("paci", "auti", "xpac", "hint", "wfe", "wfi"),
         *("ldr xzr, #", "ldr wzr, #", "ldrsw xzr, #"),
     ),
     "powerpc": ("wait", "tabort"),
     "riscv64": ("wfi",),
     "x86_64": ("rdssp", "bnd", "fxrstor"),
 }
-"""The same of others of which VEX leaves out what they do. Those of arm64 sign, wait, access a
-register or a cache of the system (Arm Architecture Reference Manual for A-profile, "HINT" and
-"System instruction class encoding space"), or read near themselves and forget it."""
+"""The same of others of which VEX leaves out what they do. Those of arm64 sign, wait (Arm
+Architecture Reference Manual for A-profile, "HINT"), or read near themselves and forget it."""
 _NAMELESS = ".byte"
-_SYSTEM_REGISTERS = ("nzcv", "fpcr", "fpsr", "tpidr_el0", "ctr_el0", "dczid_el0", "cntvct_el0")
-"""The registers of arm64's system of which VEX reads what `msr` and `mrs` do."""
 
 
 def refuse_hints(
@@ -49,15 +45,10 @@ def refuse_hints(
     left_out = (*_LEFT_OUT.get(instruction_set, ()), _NAMELESS)
     for block in flow.blocks.values():
         for at, text in engine.disassemble(block.address, block.size):
-            name, _, operands = text.partition(" ")
-            if at in known or (name in ("msr", "mrs") and _is_read(operands)):
+            if at in known:
                 continue
+            name = text.partition(" ")[0]
             if text.startswith(told):
                 raise Unsupported(at, f"{name} only tells of an address")
             if text.startswith(left_out):
                 raise Unsupported(at, f"the lifter leaves out what {name} does")
-
-
-def _is_read(operands: str) -> bool:
-    """Whether VEX reads what is done to one of the registers among the operands."""
-    return any(one in _SYSTEM_REGISTERS for one in operands.replace(",", " ").split())
