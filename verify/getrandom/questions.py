@@ -55,7 +55,7 @@ class Questions:
             return True
         if any(not _holds((claim,), values) for values in self._known_values(facts)):
             return False
-        for some in dict.fromkeys((*self._first(facts, claim), self._near(facts, claim), facts)):
+        for some in dict.fromkeys(self._chosen(facts, claim)):
             decision = self._decision(some, claim)
             if decision.answer is Answer.UNSAT:
                 self._followed.setdefault(claim, []).append(frozenset(some))
@@ -145,6 +145,17 @@ class Questions:
         """The facts that have a variable in common with a term. Few others matter."""
         wanted = self._variables_of(term)
         return tuple(fact for fact in facts if not wanted.isdisjoint(self._variables_of(fact)))
+
+    def _chosen(self, facts: Facts, claim: Term) -> Iterator[Facts]:
+        """Facts to show a claim from: fewer ones that may do at first, all of them at last. What
+        follows from few, follows on many other paths as well."""
+        held = self._variables_of(claim)
+        few = tuple(fact for fact in facts if self._variables_of(fact) <= held)
+        if few:
+            yield few
+        yield from self._first(facts, claim)
+        yield self._near(facts, claim)
+        yield facts
 
     def _first(self, facts: Facts, claim: Term) -> Iterator[Facts]:
         """The near facts up to the last that says something of a variable of the claim that was
