@@ -11,9 +11,7 @@ from tests.history.interrupting import near_system_calls
 from tests.history.programs import FAULTS, FAULTS_ELSEWHERE, elsewhere, faulty, named
 from verify.getrandom.claims import Claim
 from verify.getrandom.interference import interferences
-from verify.getrandom.pairs import quiet
 from verify.getrandom.refute import refutations
-from verify.getrandom.residues import residues
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,9 +30,8 @@ ADDRESSES = frozenset({"looked-up-by-a-byte"})
 def paired(fault: Fault, one: Program) -> set[str]:
     """The properties that pairs of calls which differ in secrets show broken. What steers is looked
     for where a fault breaks what such pairs show, and in those of which there are binaries."""
-    if fault in FAULTS or not COMPARED.isdisjoint(fault.refuted_by):
-        return {*interferences(one, accesses=fault.name in ADDRESSES)}
-    return {seen.property for seen in residues(one, list(quiet(one)))}
+    steers = fault in FAULTS or not COMPARED.isdisjoint(fault.refuted_by)
+    return {*interferences(one, steers=steers, accesses=fault.name in ADDRESSES)}
 
 
 def broken(

@@ -24,14 +24,16 @@ if TYPE_CHECKING:
     from verify.history import Program
 
 
-def interferences(program: Program, *, accesses: bool = True) -> dict[Claim, Seen]:
+def interferences(
+    program: Program, *, steers: bool = True, accesses: bool = True
+) -> dict[Claim, Seen]:
     """By the property that it breaks, a pair.
 
-    Addresses and operands are looked at with `accesses` only. Raises QemuError where nothing can be
-    executed.
+    What steers is looked at with `steers` only, addresses and operands with `accesses` only. Raises
+    QemuError where nothing can be executed.
     """
     found: dict[Claim, Seen] = {}
-    for one in _seen(program, accesses=accesses):
+    for one in _seen(program, steers=steers, accesses=accesses):
         if one.property not in found and _stands(program, one):
             shown = [again(program, one.property, one.pair) for _ in range(2)]
             if shown[0] is not None and shown[0] == shown[1]:
@@ -39,10 +41,11 @@ def interferences(program: Program, *, accesses: bool = True) -> dict[Claim, See
     return found
 
 
-def _seen(program: Program, *, accesses: bool) -> Iterator[Seen]:
+def _seen(program: Program, *, steers: bool, accesses: bool) -> Iterator[Seen]:
     yield from residues(program, list(quiet(program)))
     yield from remnants(program, list(unequal(program)))
-    yield from steered(program, list(any_secrets(program, (*QUIET, *LONGER), (ones, some(0)))))
+    if steers:
+        yield from steered(program, list(any_secrets(program, (*QUIET, *LONGER), (ones, some(0)))))
     if accesses:
         yield from accessed(program, list(any_secrets(program, FEW_BYTES, (some(0),))))
 
