@@ -24,6 +24,7 @@ from verify.history.catalogue import Histories, at, is_granted
 from verify.image import open_images
 from verify.lift.angr_import import import_angr
 from verify.locate import find_getrandom
+from verify.qemu import QemuError
 from verify.verdict import PropertyResult, Verdict
 
 if TYPE_CHECKING:
@@ -275,3 +276,20 @@ def test_without_qemu_nothing_is_refuted() -> None:
     (one,) = found.properties
     assert (found.executed, one.verdict, one.reason) == (False, Verdict.UNKNOWN, "not shown")
     assert "sudo apt-get install qemu-user" in one.findings[0]
+
+
+def test_what_was_found_stands_where_no_pair_can_be_executed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise QemuError("it was killed")
+
+    monkeypatch.setattr("verify.getrandom.refuted.interferences", fail)
+    secrecy = replace(OPEN, property=Claim.SECRECY.value)
+    found = executed(target_of(WRONG), LAYOUT, [OPEN, secrecy])
+    refuted, unknown = found.properties
+    assert (found.executed, refuted.verdict, refuted.findings) == (True, Verdict.REFUTED, ())
+    assert (unknown.verdict, unknown.findings) == (
+        Verdict.UNKNOWN,
+        ("no pair of calls was executed: it was killed",),
+    )

@@ -17,7 +17,7 @@ from verify.qemu import QemuError
 from verify.verdict import PropertyResult, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from verify.arch.kerneldata import Layout
     from verify.callhistory import CallHistory
@@ -46,21 +46,29 @@ def executed(target: Target, layout: Layout, proved: Sequence[PropertyResult]) -
     try:
         program = program_of(target, layout)
         found = refutations(program, program.instructions if interrupt else ())
-        shown = {} if endless(found) else interferences(program, accesses=Claim.TIMING in waiting)
-        shown = {claim: nearest(program, one) for claim, one in shown.items()}
     except (Unsupported, QemuError) as error:
-        reason = f"no history was executed: {error}"
-        return Executed(
-            tuple(
-                replace(one, findings=(*one.findings, reason)) if one.property in waiting else one
-                for one in proved
-            )
-        )
-    pairs = {name.value: stored_pair(program, one) for name, one in shown.items()}
-    kept = pairs | {name: stored(program, one) for name, one in found.items()}
-    return Executed(
-        tuple(_refuted(one, kept[one.property]) if one.property in kept else one for one in proved),
-        executed=True,
+        return Executed(_noted(proved, f"no history was executed: {error}"))
+    kept: dict[str, CallHistory | CallPair] = {
+        name: stored(program, one) for name, one in found.items()
+    }
+    reason = ""
+    try:
+        shown = {} if endless(found) else interferences(program, accesses=Claim.TIMING in waiting)
+        for claim, one in shown.items():
+            kept.setdefault(claim.value, stored_pair(program, nearest(program, one)))
+    except QemuError as error:
+        reason = f"no pair of calls was executed: {error}"
+    judged = tuple(
+        _refuted(one, kept[one.property]) if one.property in kept else one for one in proved
+    )
+    return Executed(_noted(judged, reason) if reason else judged, executed=True)
+
+
+def _noted(results: Iterable[PropertyResult], reason: str) -> tuple[PropertyResult, ...]:
+    """The results, with why nothing more was executed where one is UNKNOWN."""
+    return tuple(
+        replace(one, findings=(*one.findings, reason)) if one.verdict is Verdict.UNKNOWN else one
+        for one in results
     )
 
 
