@@ -25,6 +25,7 @@ ARCHITECTURES = ("arm64", "s390x", "x86_64")
 
 _INSIDE = "clock_mode == TIME_NAMESPACE"
 _CLOCK_MODE = "__ehdr_start - CLOCK_MODE"
+_WITHIN = f"ONCE(*(const u32 *)({_CLOCK_MODE})) == TIME_NAMESPACE"
 
 
 def _fault(name: str, description: str, old: str, new: str) -> Fault:
@@ -62,6 +63,18 @@ FAULTS = (
         "what is taken for clock_mode is something else",
         _CLOCK_MODE,
         f"{_CLOCK_MODE} + 4",
+    ),
+    _fault(
+        "flags-lost-inside",
+        "inside a time namespace the kernel does not get the flags",
+        "rng_data(), buffer, len, flags,",
+        f"rng_data(), buffer, len, {_WITHIN} ? 0 : flags,",
+    ),
+    _fault(
+        "length-changed-inside",
+        "inside a time namespace, and nowhere else, a call gives a byte less",
+        "rng_data(), buffer, len, flags,",
+        f"rng_data(), buffer, len - ({_WITHIN}), flags,",
     ),
 )
 

@@ -165,8 +165,14 @@ def test_no_fault_is_proved(fault: Fault, tmp_path: Path) -> None:
     path = built("x86_64", tmp_path, fault)
     found = prove_getrandom(target_in(path), entry_of(path), layout("x86_64"), FEW)
     reasons = {one.property: one.reason for one in found if one.verdict is not Verdict.PROVED}
-    assert "reads " in reasons[Claim.FALLBACK.value]
-    assert "a read of " in reasons[Claim.FOOTPRINT.value]
+    assert Claim.FALLBACK.value in reasons
+    if fault.name not in RIGHT_PAGE:
+        assert "reads " in reasons[Claim.FALLBACK.value]
+        assert "a read of " in reasons[Claim.FOOTPRINT.value]
+
+
+RIGHT_PAGE = ("flags-lost-inside", "length-changed-inside")
+"""Those that find the data, and are wrong inside a namespace all the same."""
 
 
 def test_which_release_is_taken() -> None:

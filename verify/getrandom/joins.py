@@ -15,14 +15,12 @@ from itertools import repeat
 
 import networkx
 
-from verify.getrandom.dependence import dependences
+from verify.getrandom.alike import anything_else, memory_alike, registers_of
 from verify.getrandom.events import Copy, Event, Moved
 from verify.getrandom.loops import Loops, NotMoving
-from verify.getrandom.origins import COPIED, JOINED
+from verify.getrandom.onedata import as_one, the_only
 from verify.getrandom.paths import Path, Walker
 from verify.getrandom.questions import Facts
-from verify.getrandom.setting import memory_of
-from verify.lift.machine import Machine
 from verify.prove.cfg import ControlFlow
 from verify.terms import Linear, Term, equal, evaluate, linear
 
@@ -109,11 +107,11 @@ class Joins:
         """One path in place of some that come from one; None where they are not seen to have moved
         the same."""
         first = paths[0]
-        if any(_memory(path) != _memory(first) for path in paths):
+        if any(memory_alike(path) != memory_alike(first) for path in paths):
             return None
         moved = [self._ranges(path, path.events[len(start.events) :]) for path in paths]
         if not any(moved):
-            return None
+            return the_only(as_one(paths))
         facts = [path.facts for path in paths]
         same = _same_registers(paths, self._width)
         wholes = []
@@ -194,25 +192,9 @@ def _may_be(example: Mapping[Term, int] | None, one: Linear, other: Linear) -> b
     return values[ours] == values[theirs]
 
 
-def _memory(path: Path) -> object:
-    """Equal for two paths with the same stack, pos, batch and key."""
-    memory = memory_of(path.machine)
-    _, _, contents = path.machine.fingerprint()
-    key = memory.epoch, memory.key, memory.answers, memory.counter
-    return contents, key, memory.below, memory.given_up
-
-
-def _registers(path: Path) -> dict[tuple[int, int], Term]:
-    """What each register holds, by (offset, size) in bytes."""
-    machine = path.machine
-    return {
-        (offset, size): machine.converter.term(value) for offset, size, value in machine.registers
-    }
-
-
 def _same_registers(paths: Sequence[Path], width: int) -> list[Linear]:
     """What registers hold of that width that hold the same on all paths."""
-    first, *others = map(_registers, paths)
+    first, *others = map(registers_of, paths)
     return list(
         dict.fromkeys(
             linear(term)
@@ -220,26 +202,6 @@ def _same_registers(paths: Sequence[Path], width: int) -> list[Linear]:
             if term.width == width and all(other.get(place) is term for other in others)
         )
     )
-
-
-def anything_else(paths: Sequence[Path]) -> Machine:
-    """The machine with variables for what is not the same on all paths."""
-    machine = paths[0].machine.copy()
-    memory = memory_of(machine)
-    # Also of registers that the first path has never come across, for another may have.
-    for offset, size in sorted({place for path in paths for place in _registers(path)}):
-        terms = [
-            path.machine.converter.term(path.machine.registers.read(offset, size)) for path in paths
-        ]
-        if any(term is not terms[0] for term in terms):
-            unknown = memory.origins.fresh(JOINED, 8 * size)
-            for path, term in zip(paths, terms, strict=True):
-                copied = memory_of(path.machine).copied
-                held = memory.origins.settled(dependences([term]), copied, COPIED)
-                memory.origins.stands_for(unknown, held)
-            machine.registers.write(offset, machine.converter.leaf(unknown))
-    memory.copied = frozenset.intersection(*(memory_of(path.machine).copied for path in paths))
-    return machine
 
 
 def _meetings(flow: ControlFlow) -> dict[int, int]:

@@ -15,6 +15,8 @@ from verify.lift.convert import Converter
 from verify.target import Target
 from verify.terms import Term, add, linear, var
 
+MAPPED = "mapped"
+"""The name of the variable."""
 _ALIGNMENT = 1 << 16
 """Of the address: the largest page that the kernels have."""
 _REACH = {64: 1 << 40, 32: 1 << 20}
@@ -23,7 +25,7 @@ _REACH = {64: 1 << 40, 32: 1 << 20}
 
 def mapped(bits: int) -> Term:
     """How many bytes above the address at which it is read the image is mapped."""
-    return var("mapped", bits)
+    return var(MAPPED, bits)
 
 
 def base_of(target: Target) -> int:

@@ -30,6 +30,8 @@ from verify.lift.memory import CODE, STACK, Place, RegionMemory
 from verify.terms import Linear, Term, const, equal, iff_else
 
 BUFFER, STATE = "buffer", "opaque_state"
+DATA = "data"
+"""The kernel's data for the generator, where it is not known on which page they are."""
 
 
 class GetrandomMemory(RegionMemory):
@@ -86,6 +88,10 @@ class GetrandomMemory(RegionMemory):
                 return super().load(place, size, fresh)
             value = self.origins.fresh("page", 8 * size)
             self.events.append(PageRead(self.at, place.offset, size, value))
+            return self._converter.leaf(value)
+        if place.region == DATA and place.index.is_constant:
+            value = self.origins.fresh("page", 8 * size)
+            self.events.append(PageRead(self.at, place.offset, size, value, place.offset))
             return self._converter.leaf(value)
         if place.region == STACK and place.index.is_constant:
             stack = self.region(STACK, place.index)

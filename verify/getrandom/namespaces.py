@@ -36,17 +36,28 @@ def said_of_namespace(layout: Layout, base: int, read: PageRead) -> Term | None:
     )
 
 
+def start_of_data(layout: Layout, facts: Facts, questions: Questions) -> int | None:
+    """How many bytes in front of the image the generator's data lie; None if the facts do not show
+    it."""
+    found = (at for at, condition in _starts(layout) if questions.follows(facts, condition))
+    return next(found, None)
+
+
+def _starts(layout: Layout) -> tuple[tuple[int, Term], ...]:
+    """How many bytes in front of the image the generator's data lie, and when."""
+    namespace = layout.namespace
+    if namespace is None:
+        return ((layout.data_page, _ALWAYS),)
+    return ((layout.data_page, negate(IN_NAMESPACE)), (namespace.data_page, IN_NAMESPACE))
+
+
 def placed(
     layout: Layout, base: int, facts: Facts, questions: Questions, read: PageRead
 ) -> PageRead:
     """The read with where in the generator's data it lies, if the facts show that it is of them."""
-    starts = {layout.data_page: _ALWAYS}
-    if layout.namespace is not None:
-        starts = {
-            layout.data_page: negate(IN_NAMESPACE),
-            layout.namespace.data_page: IN_NAMESPACE,
-        }
-    for start, condition in starts.items():
+    if read.offset is not None:
+        return replace(read, address=base - layout.data_page + read.offset)
+    for start, condition in _starts(layout):
         offset = read.address - (base - start)
         if 0 <= offset < DATA_BYTES and questions.follows(facts, condition):
             return replace(read, offset=offset)

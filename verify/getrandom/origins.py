@@ -28,6 +28,7 @@ class Origins:
     `read` says what those for bytes of the batch were read from. `sources` are, of a variable that
     stands for something unknown, those that this may depend on. `signed` are, of one that stands
     for a signed address, that address and the stack pointer under which it was signed.
+    `of_namespace` are those that stand for what clock_mode was.
     """
 
     def __init__(self) -> None:
@@ -35,6 +36,7 @@ class Origins:
         self.read: dict[Term, BatchRead] = {}
         self.sources: dict[Term, frozenset[Term]] = {}
         self.signed: dict[Term, tuple[Term, Term]] = {}
+        self.of_namespace: frozenset[Term] = frozenset()
 
     def fresh(self, what: str, bits: int) -> Term:
         """A variable that is nowhere else."""

@@ -15,6 +15,7 @@ from verify.getrandom.contracts import chacha20, system_call
 from verify.getrandom.events import BatchRead, Event, PageRead, Stored, Zero
 from verify.getrandom.mapped import address_in, mapped
 from verify.getrandom.namespaces import placed, said_of_namespace
+from verify.getrandom.onedata import as_one, relative
 from verify.getrandom.questions import Facts, Questions
 from verify.getrandom.ranges import apart, joined
 from verify.getrandom.setting import Setting, granted_of, memory_of
@@ -167,8 +168,19 @@ class Walker:
             if facts is not None:
                 taken = replace(path, facts=facts)
                 after = self._after(taken, before, successor, block, checked)
-                found += self._resolved(after, checked)
+                found += self._whatever_namespace(self._resolved(after, checked))
         return found
+
+    def _whatever_namespace(self, paths: list[Path]) -> list[Path]:
+        """The paths, with one for both cases of a time namespace where that is possible."""
+        if self.setting.layout.namespace is None:
+            return paths
+        return as_one(
+            [
+                one if one.first is not None else relative(self.setting, self.questions, one)
+                for one in paths
+            ]
+        )
 
     def _resolved(self, path: Path, checked: bool) -> list[Path]:
         """The path for each way in which the choices in its registers, stack and pos can go.
@@ -341,6 +353,7 @@ class Walker:
                 said = said_of_namespace(self.setting.layout, self.setting.base, event)
                 if said is not None:
                     done = replace(done, facts=(*done.facts, said))
+                    memory_of(machine).origins.of_namespace |= {event.value}
                     continue
                 where = self.setting.layout, self.setting.base
                 event = placed(*where, done.facts, self.questions, event)

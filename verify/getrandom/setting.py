@@ -19,7 +19,7 @@ from verify.arch.kerneldata import Layout
 from verify.getrandom.events import Event, Field, FieldRead
 from verify.getrandom.flow import flow_of
 from verify.getrandom.mapped import ImageConverter, base_of, mapped
-from verify.getrandom.memory import BUFFER, STATE, GetrandomMemory
+from verify.getrandom.memory import BUFFER, DATA, STATE, GetrandomMemory
 from verify.getrandom.origins import Origins
 from verify.getrandom.simplify import Simplifier
 from verify.lift.cells import Cells
@@ -103,6 +103,11 @@ class Setting:
         """The width of a pointer."""
         return self.architecture.bits
 
+    @property
+    def data(self) -> Term:
+        """The variable for where the generator's data are, inside a time namespace or not."""
+        return var(DATA, self.bits)
+
     def argument(self, name: str) -> Term:
         """The variable of an argument, or of `sp` or `ra`."""
         return var(name, FLAGS_BITS if name == "flags" else self.bits)
@@ -184,6 +189,7 @@ def entry_machine(setting: Setting) -> Machine:
     converter = ImageConverter(setting.base, setting.bits)
     bases = {
         mapped(setting.bits): CODE,
+        setting.data: DATA,
         setting.argument("buffer"): BUFFER,
         setting.argument("opaque_state"): STATE,
         setting.argument("sp"): STACK,

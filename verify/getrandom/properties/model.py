@@ -66,7 +66,7 @@ class Walk:
         pos = variables([machine.converter.term(memory_of(machine).pos())])
         names = (*ARGUMENTS, "sp", "ra")
         known = (self.setting.argument(name) for name in names)
-        return pos.union(known, {mapped(self.setting.bits)})
+        return pos.union(known, {mapped(self.setting.bits), self.setting.data})
 
     def steers(self, variable: Term) -> bool:
         """Whether branches and addresses may depend on what a variable stands for."""
