@@ -6,7 +6,7 @@ import pytest
 
 from tests.getrandom.adversaries import setting_in
 from tests.history.programs import BINARIES
-from verify.getrandom.joins import anything_else
+from verify.getrandom.alike import anything_else
 from verify.getrandom.paths import Path
 from verify.getrandom.setting import Setting, entry_machine
 from verify.terms import const
