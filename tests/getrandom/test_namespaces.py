@@ -168,7 +168,7 @@ def test_no_fault_is_proved(fault: Fault, tmp_path: Path) -> None:
     assert Claim.FALLBACK.value in reasons
     if fault.name not in RIGHT_PAGE:
         assert "reads " in reasons[Claim.FALLBACK.value]
-        assert "a read of " in reasons[Claim.FOOTPRINT.value]
+        assert Claim.FOOTPRINT.value in reasons
 
 
 RIGHT_PAGE = ("flags-lost-inside", "length-changed-inside")

@@ -12,7 +12,7 @@ from verify.arch import Saved
 from verify.getrandom import frames, shadow, signing
 from verify.getrandom.claims import Claim, Difference
 from verify.getrandom.contracts import chacha20, system_call
-from verify.getrandom.events import BatchRead, Event, PageRead, Stored, Zero
+from verify.getrandom.events import BatchRead, Constant, Event, PageRead, Stored, Zero
 from verify.getrandom.mapped import address_in, mapped
 from verify.getrandom.namespaces import placed, said_of_namespace
 from verify.getrandom.onedata import as_one, relative
@@ -173,7 +173,7 @@ class Walker:
 
     def _whatever_namespace(self, paths: list[Path]) -> list[Path]:
         """The paths, with one for both cases of a time namespace where that is possible."""
-        if self.setting.layout.namespace is None:
+        if not self.setting.one_path:
             return paths
         return as_one(
             [
@@ -349,6 +349,8 @@ class Walker:
         done = replace(path, machine=machine)
         for one in new:
             event = self._settled(done, one) if isinstance(one, Stored) else one
+            if isinstance(event, Zero | Constant):
+                event = self._without_length(done, event)
             if isinstance(event, PageRead):
                 said = said_of_namespace(self.setting.layout, self.setting.base, event)
                 if said is not None:
@@ -373,6 +375,15 @@ class Walker:
             if both is not None:
                 return (*events[:-1], both)
         return (*events, event)
+
+    def _without_length(self, path: Path, event: Zero | Constant) -> Zero | Constant:
+        """The same, where it begins so many bytes behind len and that is shown to be 0: a compiler
+        takes the register of an argument that is 0 for one that is cleared."""
+        length = self.setting.argument("len")
+        zero = equal(length, const(0, length.width))
+        if length in event.start.coefficients and self.questions.follows(path.facts, zero):
+            return replace(event, start=event.start.without(length))
+        return event
 
     def _settled(self, path: Path, event: Stored) -> Event:
         """What was written, where it can only be one value; raises Unsupported otherwise."""

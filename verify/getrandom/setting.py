@@ -53,7 +53,8 @@ class Setting:
     the getrandom that calls it, and its control flow. `calls` are the functions that are executed
     where they are called. `barriers` and `system_calls` are addresses of instructions, `pushes` and
     `checks` those of the shadow stack's, with the register, `signs` and `authenticates` those that
-    sign an address in a register and give it back."""
+    sign an address in a register and give it back. `one_path` is whether one path goes on for both
+    cases of a time namespace where that is possible."""
 
     target: Target
     engine: Engine
@@ -70,6 +71,7 @@ class Setting:
     authenticates: Mapping[int, str]
     base: int
     simplify: Simplifier
+    one_path: bool
 
     @property
     def architecture(self) -> Architecture:
@@ -162,6 +164,7 @@ def setting_of(target: Target, entry: int, layout: Layout, port: GetrandomPort) 
         signs=_encoded(code, port.signs, order),
         authenticates=_encoded(code, port.authenticates, order),
         base=base,
+        one_path=layout.namespace is not None,
         simplify=Simplifier(frozenset({var(STATE, target.architecture.bits)})),
     )
 
