@@ -203,6 +203,7 @@ CHANGES: dict[str, Callable[[Target], Target]] = {
     ),
     "what cannot be known": _field(patching_unknown="why"),
     "why nothing can be said": _field(unusable="why"),
+    "the kernel's release": _field(linux_version=(6, 12, 107)),
     "that it runs": _field(running=True),
     "a relocation": _field(relocations=(Relocation(0, 1, ""),)),
     "a linkage stub": _field(stubs=(Section(".plt", 0, 16, True),)),
@@ -215,6 +216,7 @@ OPTIONS: dict[str, Any] = {
     "contract": Contract.GETRANDOM,
     "page_bytes": 4096,
     "data_page": 0,
+    "linux": (6, 12),
 }
 
 

@@ -118,6 +118,7 @@ def key_of(target: Target, options: Options, harness: Mapping[str, str]) -> str:
         "specification": check.specification(),
         "options": [options.properties, options.budget, options.timeout, options.both_lifters],
         "contract": [options.contract.value, options.page_bytes, options.data_page, options.linux],
+        "linux": target.linux_version,
         "architecture": target.architecture.name,
         "lifter": repr(target.architecture.lifter),
         "function": [function.address, function.size, function.toc],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from verify.lift.memory import Access
+from verify.lift.memory import STACK, Access, Place
 from verify.prove.segments import Segment, Segments
 from verify.terms import Term, linear
 
@@ -55,7 +55,8 @@ def unprotected(segments: Segments) -> tuple[str, ...]:
     the stack: it may overwrite whatever lies below the stack pointer and the red zone.
 
     It does if the pointer is lowered, and then raised, and never above where the return leaves it
-    by more than the red zone; what is read while it is raised is not looked at here.
+    by more than the red zone; what is read while it is raised is not looked at here. It may be
+    lowered again where nothing that the function has stored there is ever read.
     """
     architecture = segments.target.architecture
     highest = architecture.popped_at_return + architecture.red_zone
@@ -70,9 +71,30 @@ def unprotected(segments: Segments) -> tuple[str, ...]:
             reasons.append("the stack pointer does not move by constants")
         elif max(known, default=0) > highest:
             reasons.append("the stack pointer is above its caller's")
-        elif raised and (segment.end == "loop" or max(lowered, default=-1) > raised[0]):
+        elif (
+            raised
+            and (segment.end == "loop" or max(lowered, default=-1) > raised[0])
+            and _reads_its_stack(segments)
+        ):
             reasons.append("the stack pointer is raised, and may be lowered again")
     return tuple(dict.fromkeys(reasons))
+
+
+def _reads_its_stack(segments: Segments) -> bool:
+    """Whether the function may read anything below the stack pointer at entry."""
+    return any(
+        access.kind == "read"
+        and (
+            access.place is None
+            or (access.place.region == STACK and not _is_its_callers(access.place))
+        )
+        for segment in segments
+        for access in segment.accesses
+    )
+
+
+def _is_its_callers(place: Place) -> bool:
+    return place.index.is_constant and place.offset >= 0
 
 
 def stack_offsets(segments: Segments, segment: Segment) -> Callable[[Access], int | None]:
