@@ -15,7 +15,7 @@ from tests.history.programs import BUILDS
 from verify.arch.kerneldata import Layout
 from verify.batch import targets_in
 from verify.getrandom.claims import Claim
-from verify.getrandom.setting import Setting, setting_of
+from verify.getrandom.walk.setting import Setting, setting_of
 from verify.image import open_images
 from verify.target import Target
 from verify.terms import Term, const, unsigned_less_equal, var

@@ -10,8 +10,8 @@ from tests.history.interrupting import SHOWN as INTERRUPTED
 from tests.history.interrupting import near_system_calls
 from tests.history.programs import FAULTS, FAULTS_ELSEWHERE, elsewhere, faulty, named
 from verify.getrandom.claims import Claim
-from verify.getrandom.interference import interferences
-from verify.getrandom.refute import refutations
+from verify.getrandom.execution.interference import interferences
+from verify.getrandom.execution.refute import refutations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -165,11 +165,11 @@ def calls_again(target: Target, refuted: RefutedByCalls) -> str | None:
     """
     import_angr()
     from verify.getrandom.claims import Claim
-    from verify.getrandom.interference import again as executed_pair
+    from verify.getrandom.execution.interference import again as executed_pair
+    from verify.getrandom.execution.program import program_of
+    from verify.getrandom.execution.refute import again as executed
+    from verify.getrandom.execution.stored import history_of, pair_of, stored
     from verify.getrandom.layout import layout_in
-    from verify.getrandom.program import program_of
-    from verify.getrandom.refute import again as executed
-    from verify.getrandom.stored import history_of, pair_of, stored
 
     environment, shown, name = refuted.environment, refuted.shown, refuted.property.property
     program = program_of(target, layout_in(environment))

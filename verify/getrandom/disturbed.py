@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from verify.getrandom.attempts import AGAIN_COUNTER, Attempts, Part
-from verify.getrandom.covering import most_general, state_at
-from verify.getrandom.paths import Path, Walker
-from verify.getrandom.setting import Setting, memory_of
+from verify.getrandom.walk.attempts import AGAIN_COUNTER, Attempts, Part
+from verify.getrandom.walk.covering import most_general, state_at
+from verify.getrandom.walk.paths import Path, Walker
+from verify.getrandom.walk.setting import Setting, memory_of
 from verify.lift.machine import Unsupported
 from verify.terms import const
 

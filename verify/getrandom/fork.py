@@ -15,12 +15,14 @@ from collections.abc import Callable, Iterator
 
 from specs.getrandom import most_bytes
 from specs.opaque_state import BATCH_BYTES, KEY_BYTES, KEY_OFFSET
-from verify.getrandom.answers import port_of, returned
-from verify.getrandom.attempts import Part
 from verify.getrandom.claims import Claim, Difference
-from verify.getrandom.compare import differences
+from verify.getrandom.comparison.compare import differences
+from verify.getrandom.comparison.kept import not_kept
 from verify.getrandom.disturbed import Undisturbed, disturbed
-from verify.getrandom.events import (
+from verify.getrandom.reasoning.questions import Questions
+from verify.getrandom.walk.answers import port_of, returned
+from verify.getrandom.walk.attempts import Part
+from verify.getrandom.walk.events import (
     Constant,
     Copy,
     Event,
@@ -32,10 +34,8 @@ from verify.getrandom.events import (
     SystemCall,
     reads_current,
 )
-from verify.getrandom.kept import not_kept
-from verify.getrandom.paths import Path, Walker
-from verify.getrandom.questions import Questions
-from verify.getrandom.setting import FLAGS_BITS, Setting
+from verify.getrandom.walk.paths import Path, Walker
+from verify.getrandom.walk.setting import FLAGS_BITS, Setting
 from verify.terms import (
     Linear,
     Term,

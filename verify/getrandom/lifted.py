@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from verify.arch.kerneldata import Layout
-from verify.getrandom.setting import setting_of
+from verify.getrandom.walk.setting import setting_of
 from verify.lift.machine import Unsupported
 from verify.target import Target
 

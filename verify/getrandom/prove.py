@@ -17,18 +17,18 @@ from itertools import batched, count, groupby
 from verify.arch.kerneldata import Layout
 from verify.decide import start_afresh
 from verify.forked import Tell, WorkerError, beside, forked
-from verify.getrandom.attempts import Attempts, Part
 from verify.getrandom.claims import COMPARED, RESTS_ON, TITLES, Claim, Difference, Note
-from verify.getrandom.compare import differences
-from verify.getrandom.declining import declined, declines_all, may_decline
+from verify.getrandom.comparison.compare import differences
+from verify.getrandom.comparison.declining import declined, declines_all, may_decline
 from verify.getrandom.disturbed import Undisturbed, undisturbed
 from verify.getrandom.fork import disturbed_differences, early_differences
-from verify.getrandom.mapped import base_of
-from verify.getrandom.paths import Path, Walker
 from verify.getrandom.properties import footprint, secrecy, stack, termination, timing
 from verify.getrandom.properties.model import Walk, walk_of
-from verify.getrandom.questions import Questions
-from verify.getrandom.setting import Setting, setting_of
+from verify.getrandom.reasoning.questions import Questions
+from verify.getrandom.walk.attempts import Attempts, Part
+from verify.getrandom.walk.mapped import base_of
+from verify.getrandom.walk.paths import Path, Walker
+from verify.getrandom.walk.setting import Setting, setting_of
 from verify.lift.machine import Unsupported
 from verify.options import PROPERTIES_OF, Options
 from verify.progress import Progress, Report

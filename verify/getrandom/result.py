@@ -10,10 +10,10 @@ from verify.arch.kerneldata import Layout
 from verify.decide import start_afresh
 from verify.getrandom.callee import proved_callee, resting_on
 from verify.getrandom.claims import TITLES, Claim
+from verify.getrandom.execution.refuted import Executed, executed
 from verify.getrandom.layout import layout_of, release_of
 from verify.getrandom.lifted import lifted
 from verify.getrandom.prove import CAVEATS, CAVEATS_OF_32_BITS, prove_getrandom
-from verify.getrandom.refuted import Executed, executed
 from verify.lift.machine import Unsupported
 from verify.options import Options
 from verify.progress import Progress, Report

@@ -87,8 +87,8 @@ def _judged(base: Target, mutant: Mutant, options: Options) -> _Said:
 
 def _executed(program: Program, *, interrupted: bool) -> _Said | None:
     """What an execution breaks, None where none breaks anything."""
-    from verify.getrandom.interference import interferences
-    from verify.getrandom.refute import refutations
+    from verify.getrandom.execution.interference import interferences
+    from verify.getrandom.execution.refute import refutations
 
     found = refutations(program, program.instructions if interrupted else (), every=False)
     for name, one in found.items():
@@ -111,15 +111,15 @@ def _not_proved(target: Target, options: Options) -> str:
 @lru_cache(maxsize=4)
 def _program(base: Target, options: Options) -> Program:
     """The function itself, ready to be executed; raises Unsupported."""
+    from verify.getrandom.execution.program import program_of
     from verify.getrandom.layout import layout_of
-    from verify.getrandom.program import program_of
 
     return program_of(base, layout_of(base, options))
 
 
 def _mutated(program: Program, target: Target) -> Program:
     """The same with the code of a mutant."""
-    from verify.getrandom.program import system_calls_of
+    from verify.getrandom.execution.program import system_calls_of
 
     return replace(
         program,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from specs.contract import ARGUMENTS
 from specs.getrandom_contract import ARGUMENTS as GETRANDOM_ARGUMENTS
 from verify.arch import Architecture
-from verify.getrandom.flow import flow_of
+from verify.getrandom.walk.flow import flow_of
 from verify.lift.engine import Block, Engine
 from verify.lift.machine import Unsupported
 from verify.mutate.effect import ways

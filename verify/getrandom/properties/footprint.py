@@ -19,9 +19,11 @@ from specs.opaque_state import (
     PARAMETERS_BYTES,
     STATE_BYTES,
 )
-from verify.getrandom.answers import port_of
 from verify.getrandom.claims import Claim, Difference
-from verify.getrandom.events import (
+from verify.getrandom.properties.model import Walk
+from verify.getrandom.reasoning.questions import Facts
+from verify.getrandom.walk.answers import port_of
+from verify.getrandom.walk.events import (
     BatchRead,
     Constant,
     Copy,
@@ -35,11 +37,9 @@ from verify.getrandom.events import (
     SystemCall,
     Zero,
 )
-from verify.getrandom.paths import Path
-from verify.getrandom.properties.model import Walk
-from verify.getrandom.questions import Facts
-from verify.getrandom.ranges import joined
-from verify.getrandom.setting import Setting
+from verify.getrandom.walk.paths import Path
+from verify.getrandom.walk.ranges import joined
+from verify.getrandom.walk.setting import Setting
 from verify.history.memory import READY_OFFSET
 from verify.terms import (
     Term,

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from specs.getrandom_contract import ARGUMENTS
-from verify.getrandom.attempts import Attempts, Part
 from verify.getrandom.claims import THIRD, Claim, Difference
-from verify.getrandom.dependence import dependences
-from verify.getrandom.events import Event, Field
-from verify.getrandom.loops import Closed
-from verify.getrandom.mapped import mapped
-from verify.getrandom.origins import (
+from verify.getrandom.reasoning.dependence import dependences
+from verify.getrandom.reasoning.questions import Questions
+from verify.getrandom.walk.attempts import Attempts, Part
+from verify.getrandom.walk.events import Event, Field
+from verify.getrandom.walk.loops import Closed
+from verify.getrandom.walk.mapped import mapped
+from verify.getrandom.walk.origins import (
     BATCH,
     BELOW,
     COPIED,
@@ -23,9 +24,8 @@ from verify.getrandom.origins import (
     Origins,
     is_called,
 )
-from verify.getrandom.paths import Path, Steering, Walker
-from verify.getrandom.questions import Questions
-from verify.getrandom.setting import Setting, memory_of
+from verify.getrandom.walk.paths import Path, Steering, Walker
+from verify.getrandom.walk.setting import Setting, memory_of
 from verify.lift.machine import UNDEFINED
 from verify.prove.secrets import independent
 from verify.terms import Term, variables

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from verify.getrandom.claims import Claim, Difference, Note
-from verify.getrandom.dependence import dependences
-from verify.getrandom.events import FieldWrite, SystemCall
-from verify.getrandom.origins import COPIED, DISCARDED
-from verify.getrandom.paths import Path
 from verify.getrandom.properties.model import Walk, described
 from verify.getrandom.properties.stack import left_on_stack
-from verify.getrandom.setting import memory_of
+from verify.getrandom.reasoning.dependence import dependences
+from verify.getrandom.walk.events import FieldWrite, SystemCall
+from verify.getrandom.walk.origins import COPIED, DISCARDED
+from verify.getrandom.walk.paths import Path
+from verify.getrandom.walk.setting import memory_of
 from verify.terms import Term
 
 DISCARDED_LEFT = (

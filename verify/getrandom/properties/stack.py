@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from verify.getrandom.claims import Claim, Difference
-from verify.getrandom.paths import Path
 from verify.getrandom.properties.model import Walk, described
-from verify.getrandom.setting import memory_of
-from verify.getrandom.shadow import SHADOW
+from verify.getrandom.walk.paths import Path
+from verify.getrandom.walk.setting import memory_of
+from verify.getrandom.walk.shadow import SHADOW
 from verify.lift.memory import STACK
 from verify.terms import Term
 

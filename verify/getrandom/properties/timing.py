@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from verify.getrandom.claims import Claim, Difference
-from verify.getrandom.events import Keystream, Refill, SystemCall
 from verify.getrandom.properties.model import Walk, described
-from verify.getrandom.setting import FLAGS_BITS
+from verify.getrandom.walk.events import Keystream, Refill, SystemCall
+from verify.getrandom.walk.setting import FLAGS_BITS
 from verify.terms import Term, extract
 
 

@@ -1,0 +1,1 @@
+"""What the paths do, against what the specification does under their conditions."""

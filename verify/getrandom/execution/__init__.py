@@ -1,0 +1,1 @@
+"""What compiled code does under QEMU on histories of calls, and which properties that breaks."""
