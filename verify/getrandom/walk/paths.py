@@ -7,19 +7,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from specs.opaque_state import BATCH_BYTES
 from verify.arch import Saved
 from verify.getrandom.claims import Claim, Difference
 from verify.getrandom.reasoning.questions import Facts, Questions
 from verify.getrandom.walk import frames, shadow, signing
 from verify.getrandom.walk.contracts import chacha20, system_call
-from verify.getrandom.walk.events import BatchRead, Constant, Event, PageRead, Stored, Zero
+from verify.getrandom.walk.events import Event
 from verify.getrandom.walk.mapped import address_in, mapped
-from verify.getrandom.walk.namespaces import placed, said_of_namespace
 from verify.getrandom.walk.onedata import as_one, relative
-from verify.getrandom.walk.ranges import apart, joined
-from verify.getrandom.walk.setting import Setting, granted_of, memory_of
-from verify.getrandom.walk.words import WORD_BYTES, whole
+from verify.getrandom.walk.setting import Setting, memory_of
+from verify.getrandom.walk.settling import with_events
 from verify.lift.cells import Cells
 from verify.lift.engine import Block, Successor
 from verify.lift.machine import Machine, Unsupported
@@ -30,13 +27,10 @@ from verify.terms import (
     Term,
     add,
     const,
-    disjunction,
     equal,
-    evaluate,
     negate,
     postorder,
     substitute,
-    unsigned_less_equal,
     variables,
 )
 
@@ -346,72 +340,8 @@ class Walker:
     def _done(self, path: Path, machine: Machine, checked: bool) -> Path:
         """The path with what its last block did."""
         new = tuple(memory_of(machine).events)
-        done = replace(path, machine=machine)
-        for one in new:
-            event = self._settled(done, one) if isinstance(one, Stored) else one
-            if isinstance(event, Zero | Constant):
-                event = self._without_length(done, event)
-            if isinstance(event, PageRead):
-                said = said_of_namespace(self.setting.layout, self.setting.base, event)
-                if said is not None:
-                    done = replace(done, facts=(*done.facts, said))
-                    memory_of(machine).origins.of_namespace |= {event.value}
-                    continue
-                where = self.setting.layout, self.setting.base
-                event = placed(*where, done.facts, self.questions, event)
-            if checked and isinstance(event, BatchRead | Zero):
-                self._check(done, event)
-            granted = [one for one in granted_of(event) if one not in done.facts]
-            events = self._with(done.events, event)
-            done = replace(done, events=events, facts=(*done.facts, *granted))
+        done = with_events(
+            self.setting, self.questions, replace(path, machine=machine), new, checked
+        )
         memory_of(machine).events.clear()
         return done
-
-    def _with(self, events: tuple[Event, ...], event: Event) -> tuple[Event, ...]:
-        """The events and one more; two accesses to the words of a generation are one."""
-        if self.setting.bits == 8 * WORD_BYTES and events:
-            little = self.setting.architecture.byte_order == "little"
-            both = whole(events[-1], event, little)
-            if both is not None:
-                return (*events[:-1], both)
-        return (*events, event)
-
-    def _without_length(self, path: Path, event: Zero | Constant) -> Zero | Constant:
-        """The same, where it begins so many bytes behind len and that is shown to be 0: a compiler
-        takes the register of an argument that is 0 for one that is cleared."""
-        length = self.setting.argument("len")
-        zero = equal(length, const(0, length.width))
-        if length in event.start.coefficients and self.questions.follows(path.facts, zero):
-            return replace(event, start=event.start.without(length))
-        return event
-
-    def _settled(self, path: Path, event: Stored) -> Event:
-        """What was written, where it can only be one value; raises Unsupported otherwise."""
-        example = self.questions.example(path.facts)
-        if example is not None:
-            value = evaluate([event.value], example, 0)[event.value]
-            only = equal(event.value, const(value, event.value.width))
-            if self.questions.follows(path.facts, only):
-                return event.settled(value, memory_of(path.machine).epoch)
-        raise Unsupported(event.at, "what is written to the batch is no constant")
-
-    def _check(self, path: Path, event: BatchRead | Zero) -> None:
-        """An access lies in the batch, and reads nothing that was made zero; but where the page may
-        have been zeroed, what is read is only shown not to be returned."""
-        width, size = event.start.width, event.size.constant
-        start = event.start.term()
-        fits = unsigned_less_equal(start, const(BATCH_BYTES - size, width))
-        if not self.questions.follows(path.facts, fits):
-            raise Unsupported(event.at, "an access is not shown to lie within the batch")
-        if isinstance(event, Zero) or memory_of(path.machine).disturbed:
-            return
-        for zero in joined(path.events):
-            if isinstance(zero, Zero) and zero.epoch == event.epoch and not apart(zero, event):
-                disjoint = disjunction(
-                    (
-                        unsigned_less_equal(add(start, const(size, width)), zero.start.term()),
-                        unsigned_less_equal(zero.start.plus(zero.size).term(), start),
-                    )
-                )
-                if not self.questions.follows(path.facts, disjoint):
-                    raise Unsupported(event.at, "it may read of the batch what it has erased")
