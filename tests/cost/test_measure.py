@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from binaries.build import build
 from binaries.patches import Edit, Fault
 from binaries.products import complete
+from tests.getrandom import shared
 from tests.history.programs import BINARIES, BUILDS, EACH_ONCE, FAULTS, LAYOUTS
 from verify.arch.patching import Condition
 from verify.cost.cost import calls
@@ -34,6 +36,12 @@ def built(architecture: str, text: str, where: str = _SET) -> Image:
     product = complete(one, one.getrandom, "getrandom", fault.path, fault)
     (image,) = images_in(build(product), fault.path)
     return image
+
+
+def test_the_layout_of_a_release_that_shares_the_page(tmp_path: Path) -> None:
+    """It is the one of the release that the note in the file names."""
+    (image,) = open_images(shared.built("x86_64", tmp_path))
+    assert booted(image).program.layout == shared.layout("x86_64")
 
 
 def own(name: str) -> Booted:

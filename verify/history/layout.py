@@ -1,21 +1,25 @@
 """The getrandom of an image as it runs: what the kernel makes of its code when it boots, and where
-it maps the data page, which is found by executing the code."""
+it maps the kernel's data, which is found by executing the code, or known of its release."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from specs.getrandom_world import Call
 from specs.opaque_state import KEY_BYTES, KEY_OFFSET, STATE_BYTES
 from verify.alternatives import Unreadable, alternatives_in
-from verify.arch.kerneldata import Layout
+from verify.arch.getrandom_port import OWN_PAGE, GetrandomPort
+from verify.arch.kerneldata import Layout, Release
 from verify.errors import InputError
 from verify.history.execution import execute
 from verify.history.model import Answer, Done, Program, Step
 from verify.history.program import program_in
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from verify.image import Image
     from verify.target import Alternative
 
@@ -63,24 +67,36 @@ def booted(image: Image) -> Booted:
     every = {name: True for one in found for name, _ in one.condition.features}
     holding = [one for one in found if one.condition.holds(every)]
     applied = tuple(one for one in holding if not one.refused)
-    mapped = _mapped(program_in(image, NOT_FOUND, applied))
+    version = image.elf.linux_version
+    layouts = _layouts(program.architecture.getrandom_port, version[:2] if version else OWN_PAGE)
+    mapped = _mapped(program_in(image, NOT_FOUND, applied), layouts)
     return Booted(mapped, applied, tuple(one for one in holding if one.refused))
 
 
-def _mapped(program: Program) -> Program:
-    """The program with the data page that it reads, and with the size of its pages; raises
-    Unplaced."""
+def _layouts(port: GetrandomPort | None, release: Release) -> Iterator[Layout]:
+    """Where that release of Linux may have the data: on the page for the time, or on one of their
+    own, wherever that is."""
+    shared = [None if port is None else port.layout(pages, release) for pages in PAGE_SIZES]
+    found = [layout for layout in shared if layout is not None and layout.namespace is not None]
+    yield from found
+    if not found:
+        for distance in range(PAGE_SIZES[0], FARTHEST + 1, PAGE_SIZES[0]):
+            yield from (Layout(pages, distance) for pages in PAGE_SIZES)
+
+
+def _mapped(program: Program, layouts: Iterable[Layout]) -> Program:
+    """The program with the one of the layouts that it is made for; raises Unplaced."""
     said = ""
-    for distance in range(PAGE_SIZES[0], FARTHEST + 1, PAGE_SIZES[0]):
-        placed = replace(program, layout=replace(program.layout, data_page=distance))
-        done = _called(placed, _STATE)
+    for _, group in groupby(layouts, lambda layout: layout.data_page):
+        alike = [replace(program, layout=layout) for layout in group]
+        done = _called(alike[0], _STATE)
         said = f" ({done.breaches[0].text})" if done.breaches else ""
         if not done.made or done.made[0].call.buffer != _STATE + KEY_OFFSET:
             continue
-        for page_bytes in PAGE_SIZES:
-            done = _called(placed, _STATE + page_bytes - STATE_BYTES + 1)
+        for placed in alike:
+            done = _called(placed, _STATE + placed.page_bytes - STATE_BYTES + 1)
             if done.result == -_EFAULT and not done.made:
-                return replace(placed, layout=Layout(page_bytes, distance))
+                return placed
     raise Unplaced(f"it reads no data page within {FARTHEST:#x} bytes in front of the image{said}")
 
 

@@ -33,9 +33,9 @@ MARGIN = 64
 READY_OFFSET = 8
 """Of is_ready in the data page; generation is at 0 (Linux `include/vdso/datapage.h`)."""
 DATA_BYTES = 64
+"""As much of the data page, and of the page in front of it, is looked at."""
 _CLOCK_MODES = 4
 """Values of clock_mode outside of a time namespace, from 0."""
-"""As much of the data page, and of the page in front of it, is looked at."""
 
 
 @dataclass(frozen=True)
