@@ -12,10 +12,10 @@ from verify.image.elfsections import SectionHeader, Sections, string
 SYMBOL_LIMIT = 32768
 RELOCATION_LIMIT = 32768
 SYMBOL_TABLES = ("SHT_SYMTAB", "SHT_DYNSYM")
-# Entries for the linker, not for a place in the program.
 _BUILD_ID = (b"GNU\0", "NT_GNU_BUILD_ID")
 _VERSION = (b"Linux\0", 0)
 _VERSION_BYTES = 4
+# Entries for the linker, not for a place in the program.
 OTHER_SYMBOLS = ("STT_SECTION", "STT_FILE", "STT_TLS")
 
 
