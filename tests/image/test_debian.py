@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import tempfile
@@ -280,11 +281,20 @@ def test_mirrors_come_from_the_systems_configuration(
         system_mirrors()
 
 
+AWAY = re.compile(
+    "resolv|connect|timed out|unreachable|is expired|not valid yet|no mirror", re.IGNORECASE
+)
+"""What apt says where there is no mirror, or only one that is out of date; a wrong signature or a
+wrong hash is none of these."""
+
+
 @pytest.mark.network
 def test_a_real_kernel(tmp_path: Path) -> None:
     try:
         (fetched,) = fetch(["loong64"], debian.DEFAULT_SUITE, tmp_path)
     except UnreachableError as error:
+        if not AWAY.search(str(error)):
+            raise
         pytest.skip(str(error))
     (image,) = open_images(tmp_path / fetched.file)
     assert image.elf.machine == "EM_LOONGARCH"
